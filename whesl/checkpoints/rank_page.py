@@ -118,7 +118,7 @@ class Page:
     def _slots(self) -> Iterator[Slot]:
         for index in range(SLOTS):
             first = (HEADER + index * SLOT) // 8
-            # Both are read before the state: a rank commits before it polls again, and resets its state first.
+            # Both are read before the state: a rank commits before polling again, and resets its state first.
             polls = self._words[first + COUNT]
             epoch = self._words[first + SLOT_EPOCH]
             state = self._words[first + STATE]

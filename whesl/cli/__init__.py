@@ -1,6 +1,6 @@
-"""The command line: one file per command, imported only when it is called.
+"""The command line: one file per command, imported only when the command is called.
 
-Nor is click imported here: a protected program waits for what ``whesl exec`` loads.
+This module does not import click, since a protected program waits for the imports of ``whesl exec``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line.
 
     Args:
-        arguments: what follows the program's name; None for the process's own.
+        arguments: the words after the program's name; None for the process's own.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:

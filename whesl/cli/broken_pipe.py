@@ -1,4 +1,4 @@
-"""What commands print to, when the reader may go away or the disk behind it may be full."""
+"""Output of commands whose reader may close the pipe, or whose disk may be full."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, TextIO, cast
 
 from rich.console import Console
 
-# As the shell shows a program that SIGPIPE ended; never 0, which would call unread findings "clean".
+# A shell's status for a program that SIGPIPE ended; not 0, which `whesl check` uses for "no errors".
 READER_GONE = 128 + signal.SIGPIPE
 
 
 class Screen(Console):
-    """A console that leaves a closed pipe to ``whesl.cli.main``, for one exit status with all commands."""
+    """A console that leaves a closed pipe to ``whesl.cli.main``, so that all commands exit alike."""
 
     def on_broken_pipe(self) -> None:
-        """Let the error through; rich itself would end the process with status 1."""
+        """Pass the error on; rich itself would end the process with status 1."""
         raise BrokenPipeError
 
 
 class Lossy:
-    """A text stream for commands that must go on without a reader: output that cannot be written is lost.
+    """A text stream for commands that must go on without a reader: it drops output that cannot be written.
 
     Args:
         stream: standard output or standard error.
@@ -33,13 +33,13 @@ class Lossy:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write ``text`` if possible."""
+        """Write ``text``, or drop it."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Pass on what was written if possible."""
+        """Flush the stream, or drop what cannot be written."""
         with suppress(OSError):
             self._stream.flush()
 
@@ -48,14 +48,18 @@ class Lossy:
 
 
 def steady(*, stderr: bool = False) -> Console:
-    """Return a console whose failure is no failure of the work that it reports on."""
+    """Return a console whose write errors do not end the reported work.
+
+    Args:
+        stderr: whether it prints on standard error, not on standard output.
+    """
     stream = sys.stderr if stderr else sys.stdout
-    # Console wants a whole text stream and uses write, flush, isatty, fileno and encoding.
+    # Console is typed for a whole text stream, but uses only write, flush, isatty, fileno and encoding.
     return Console(file=cast(TextIO, Lossy(stream))) if stream is not None else Console(quiet=True)
 
 
 def settle() -> None:
-    """Write out what is left; what cannot be written now is dropped before the interpreter trips over it."""
+    """Flush standard output and error, or drop what cannot be written, which would fail at the exit."""
     for stream in (sys.stdout, sys.stderr):
         if stream is None:
             continue
@@ -66,7 +70,7 @@ def settle() -> None:
 
 
 def drop(stream: TextIO) -> None:
-    """Send all that is still written to ``stream`` nowhere."""
+    """Send all further output of ``stream`` to the null device."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())

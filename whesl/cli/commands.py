@@ -1,6 +1,6 @@
 """The table of all commands."""
 
-# name: (module below whesl.cli, one line of help). The help stands here: `whesl --help` imports no command.
+# Command's name: (module below whesl.cli, one line of help). `whesl --help` imports no command.
 COMMANDS = {
     "check": ("rules.check", "Find everything that is wrong with a specification."),
     "compile": ("rules.check", "Print a specification as JSON."),

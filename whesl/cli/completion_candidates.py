@@ -1,6 +1,6 @@
-"""What a shell may complete: workflows and tasks, from the coordinator's journal; schedulers, clouds, runs.
+"""Candidates for a shell's completion: workflows, tasks, nodes, schedulers, clouds, runs.
 
-Nothing here may fail or print: a person is in the middle of a line. Nothing is started for it either.
+No function here may fail or print, since the user is in the middle of a line, or start a process.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from whesl.runtime.coordinator.core.state import State, TaskEntry
 
-# More candidates than these are no help, and slow in some shells.
+# Greatest number of candidates: more do not help, and are slow in some shells.
 _MOST = 200
-CLOUDS = ("ec2", "processes", "slurm")  # as ``whesl.cloud.runner.site_file.Provided``, which loads more
+# The values of ``whesl.cloud.runner.site_file.Provided``, whose import is slower.
+CLOUDS = ("ec2", "processes", "slurm")
 _FIT: dict[str, Callable[[TaskState], bool]] = {
     "resume": lambda state: state is TaskState.PAUSED,
     "pause": lambda state: not state.final and state is not TaskState.PAUSED,
@@ -31,7 +32,7 @@ _FIT: dict[str, Callable[[TaskState], bool]] = {
 
 
 def workflows(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the workflows that begin so."""
+    """Return the workflows whose name begins with the incomplete word."""
     try:
         known = _known()
     except (WheslError, OSError):
@@ -41,7 +42,7 @@ def workflows(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the tasks that begin so, by id or by name, and to which the command can be said as they are."""
+    """Return the tasks whose id or name begins with the incomplete word and whose state fits the command."""
     fit = _FIT.get(context.info_name or "")
     try:
         found = [task.id for task in _known().values() if fit is None or fit(task.state)]
@@ -54,7 +55,7 @@ def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) 
 def tasks_or_files(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the tasks that begin so, and that a file may be meant."""
+    """Return the tasks whose id or name begins with the incomplete word, and a request for files."""
     from click.shell_completion import CompletionItem
 
     found = [CompletionItem(name) for name in tasks(context, parameter, incomplete)]
@@ -62,7 +63,7 @@ def tasks_or_files(
 
 
 def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the nodes that are avoided and begin so."""
+    """Return the avoided nodes whose name begins with the incomplete word."""
     try:
         return _beginning(_state().bad_nodes, incomplete)
     except (WheslError, OSError):
@@ -70,7 +71,7 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the exceptions of running tasks' rules that begin so."""
+    """Return the exceptions in running tasks' rules whose name begins with the incomplete word."""
     from whesl.runtime.coordinator.core.raising import declared
 
     try:
@@ -82,30 +83,30 @@ def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the nodes of running tasks that begin so."""
+    """Return the nodes of running tasks whose name begins with the incomplete word."""
     found = (node for task in _running() for node in (task.uses or task.nodes))
     return _beginning(found, incomplete)
 
 
 def jobs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the jobs of running tasks that begin so."""
+    """Return the jobs of running tasks whose id begins with the incomplete word."""
     return _beginning((task.job_id for task in _running() if task.job_id), incomplete)
 
 
 def schedulers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the schedulers that come with the project and begin so."""
+    """Return the supported schedulers whose name begins with the incomplete word."""
     from whesl.managers.resource import SCHEDULERS
 
     return _beginning(SCHEDULERS, incomplete)
 
 
 def clouds(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the clouds that begin so."""
+    """Return the clouds whose name begins with the incomplete word."""
     return _beginning(CLOUDS, incomplete)
 
 
 def platforms(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the platforms of the prices whose name begins like the last of several, behind the others."""
+    """Return a list of platforms with its last name completed from the platforms of the prices."""
     try:
         from whesl.cloud.prices import load
 
@@ -119,7 +120,7 @@ def platforms(context: click.Context, _parameter: click.Parameter, incomplete: s
 
 
 def cloud_runs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the directories that hold a run of `whesl cloud` and begin so; any where none does."""
+    """Return the directories with a run of `whesl cloud` that complete the word; without one, all."""
     from click.shell_completion import CompletionItem
 
     above, slash, begun = incomplete.rpartition("/")

@@ -1,4 +1,4 @@
-"""The group of all commands, and how their errors are shown."""
+"""The group of all commands, and the display of their errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-# Commands that are words of Python, or functions of it.
+# Commands whose names are keywords or built-in functions of Python.
 _NAMES_OF_PYTHON = frozenset({"compile", "exec", "raise", "list"})
 
 
@@ -27,9 +27,9 @@ class LazyGroup(click.Group):
     """A group whose commands are imported when they are called.
 
     Args:
-        table: name: (module below the package, one line of help).
-        package: where the modules are.
-        extra: what has to be installed for its commands; a library that is missing is one clear error.
+        table: command's name: (module below the package, one line of help).
+        package: the package with the modules.
+        extra: the extra that its commands need; a missing library is an error that names the extra.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class LazyGroup(click.Group):
         self.extra = extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of a user's first contact."""
+        """Return the names of the commands, in the order in which a user meets them."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -55,9 +55,9 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command to its last written byte; the reader's end (head, less) is no error of WHESL.
+        """Run a command and flush its output; a reader that closes the pipe (head, less) is no error.
 
-        click's own way would be status 1, which `whesl check` keeps for errors in a specification.
+        click itself would exit with status 1, which `whesl check` uses for errors in a specification.
         """
         try:
             with self._library_needed():
@@ -83,12 +83,12 @@ class LazyGroup(click.Group):
             raise missing(error, f"whesl {self.name}", self.extra) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
+        """Write the list of commands in the help, without importing the commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the commands, with all their words and without importing them; else options."""
+        """Return the commands (without importing them) and options that complete an incomplete word."""
         from click.shell_completion import CompletionItem
 
         found = [
@@ -101,10 +101,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, with the nearest names for a misspelling."""
+        """Find a command; the error for an unknown one suggests similar names."""
         unknown = bool(args) and args[0] not in self.table and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
-            import difflib  # rarely needed, and heavy
+            import difflib  # slow to import, and rarely needed
 
             near = difflib.get_close_matches(args[0], self.table, n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
@@ -131,7 +131,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """Run a command; WHESL's errors are shown without a traceback.
 
     Args:
-        arguments: what follows the program's name; None for the process's own.
+        arguments: the words after the program's name; None for the process's own.
     """
     try:
         result: Any = cli.main(args=arguments, prog_name="whesl", standalone_mode=False)
@@ -147,7 +147,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         click.echo(f"whesl: {error}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:
-        # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
+        # A full disk or an unreadable directory is shown as a reason, not as a defect of WHESL.
         from whesl.cli import broken_pipe
         from whesl.runtime.wire.private_directory import explained
 

@@ -14,12 +14,18 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class _Rules(click.Path):
-    """A specification; ``default`` is the one that ships, where no file has that name."""
+    """The type of a specification's file; ``default`` is the shipped policy unless a file has that name."""
 
     name = "rules"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the file that is meant."""
+        """Return the path of the specification's file.
+
+        Args:
+            value: the word on the command line.
+            param: click's parameter.
+            ctx: click's context.
+        """
         from whesl.language import shipped_policy
 
         return super().convert(shipped_policy.place(str(value)), param, ctx)
@@ -45,10 +51,10 @@ QUIET = option(False, "Show no progress.", names="-q --quiet")
 
 
 def seed_option(default: int = 0) -> int:
-    """Declare the option for the seed of all that is drawn.
+    """Declare the option for the seed of all random numbers.
 
     Args:
-        default: the seed where none is given.
+        default: the seed if the option is not given.
     """
     return option(default, "Seed of all draws [{default}].", "N", "--seed", least=0)
 
@@ -57,11 +63,11 @@ SEED = seed_option()
 
 
 def node_list(text: str, where: str) -> tuple[str, ...]:
-    """Return the nodes of a list as people type it. Raises UsageError.
+    """Return the nodes of a list such as ``n[01-03]``. Raises UsageError.
 
     Args:
         text: the list.
-        where: what it was given for, for the message.
+        where: the name of the option or argument, for the message.
     """
     from whesl.managers.resource.hostlist import expand
 

@@ -1,8 +1,8 @@
-"""Options and arguments of a command, each declared once: as the default of an argument of its function.
+"""Declarations of a command's options and arguments, as defaults of its function's parameters.
 
-``shape: str = option("4x4x8", "Nodes of the torus [4x4x8].", "XxYxZ")`` is ``--shape``, a word. What it takes
-is said by the annotation: a bool is a flag, a tuple may be given again, an int or a float may have limits.
-A dataclass whose fields are options stands for all of them.
+``shape: str = option("4x4x8", "Nodes of the torus [4x4x8].", "XxYxZ")`` declares ``--shape`` with a word. The
+annotation gives the type: a bool is a flag, a tuple can be repeated, an int or a float may have limits. A
+dataclass whose fields are options declares all of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIMITS = {"least": "min", "above": "min", "most": "max", "below": "max"}
 
 
 class _Declared(NamedTuple):
-    """An option or an argument before its name and type are known: what ``click`` takes, and the limits."""
+    """An option or argument before its name and type are known: settings for ``click``, and limits."""
 
     decorator: Callable[..., Callable[[Any], Any]]
     names: str
@@ -35,10 +35,16 @@ class _Declared(NamedTuple):
 
 
 class Finite(click.FloatRange):
-    """A finite number within limits: not-a-number passes any comparison of limits."""
+    """The type of a finite number within limits; click alone would accept not-a-number."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number; see ``click.ParamType.convert``."""
+        """Return the number; see ``click.ParamType.convert``.
+
+        Args:
+            value: the word on the command line.
+            param: click's parameter.
+            ctx: click's context.
+        """
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is no finite number.", param, ctx)
@@ -65,17 +71,17 @@ def option(
     """Declare an option.
 
     Args:
-        default: its value where it is not given.
+        default: the option's value if it is not given.
         help_: one sentence; ``{default}`` in it stands for the default.
         metavar: the value's name in the help.
-        names: on the command line, by spaces; that of the function's argument where none are given.
-        choices: the words that are allowed.
-        shown: whether the help names the default.
-        least: the least number that is allowed.
-        above: numbers have to be greater than this one.
-        most: the greatest number that is allowed.
-        below: numbers have to be less than this one.
-        settings: others of ``click.option``, such as ``type`` and ``callback``.
+        names: the option's names, separated by spaces; by default the parameter's name.
+        choices: the allowed words.
+        shown: whether the help shows the default.
+        least: the least allowed number.
+        above: a number that the value has to exceed.
+        most: the greatest allowed number.
+        below: a number that the value has to be less than.
+        settings: further settings of ``click.option``, such as ``type`` and ``callback``.
     """
     limits = {"least": least, "above": above, "most": most, "below": below}
     settings |= {"default": default, "metavar": metavar, "show_default": shown or None}
@@ -86,7 +92,14 @@ def option(
 
 
 def required(help_: str, metavar: str | None = None, names: str = "", **settings: Any) -> Any:
-    """Declare an option that has to be given; see ``option``."""
+    """Declare an option that has to be given.
+
+    Args:
+        help_: one sentence.
+        metavar: the value's name in the help.
+        names: the option's names, separated by spaces; by default the parameter's name.
+        settings: further arguments of ``option``.
+    """
     return option(None, help_, metavar, names, required=True, **settings)
 
 
@@ -99,7 +112,7 @@ def parameters(function: Callable[..., Result]) -> Callable[..., Result]:
     """Give a command the options and arguments that its function declares, in their order.
 
     Args:
-        function: called with the values; a dataclass of options as one of them.
+        function: the command's function, called with the values; a dataclass of options is one value.
     """
     groups: dict[str, Any] = {}
     declared: list[tuple[str, Any, Any]] = []
@@ -125,7 +138,7 @@ def parameters(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def _decorator(name: str, hint: Any, given: _Declared) -> Callable[[Any], Any]:
-    """Return what ``click`` makes of a declaration for a type."""
+    """Return click's decorator for a declaration with a name and a type."""
     settings = dict(given.settings)
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     kind = kinds[0] if len(kinds) == 1 and get_origin(hint) is not tuple else hint
@@ -148,7 +161,7 @@ def _decorator(name: str, hint: Any, given: _Declared) -> Callable[[Any], Any]:
 
 
 def _type(kind: Any, limits: dict[str, float]) -> click.ParamType[Any] | None:
-    """Return the type of a single value."""
+    """Return click's type for a single value; None for click's default."""
     ends: dict[str, Any] = {_LIMITS[name]: limit for name, limit in limits.items()}
     ends |= {f"{_LIMITS[name]}_open": True for name in limits if name in ("above", "below")}
     if kind is int:

@@ -1,1 +1,1 @@
-"""What commands and ``whesl.api`` do for a user: exceptions from outside, logs, workflows, leftovers."""
+"""Functions behind commands and ``whesl.api``: exceptions from outside, logs, workflows, leftovers."""

@@ -1,7 +1,7 @@
-"""What ended tasks leave in their directories: found, weighed and removed.
+"""Finds, measures and removes the directories of ended tasks.
 
-A directory is removed only when its task is known to be over, nobody holds its lock, and both still hold in
-the moment of the removal. What cannot be told to be over stays.
+A directory is removed only if its task is known to be over and no process holds its lock, both at the moment
+of the removal. A task of unknown state keeps its directory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 
 _BLOCK = 512  # bytes; the unit of st_blocks (stat(2))
-# Seconds. A task that begins removes the old result first, and tells its coordinator later.
+# Seconds in which a beginning task has removed the old result but may not have told its coordinator yet.
 BEGINNING = 600.0
 _HELD = "its isolator runs"
 
@@ -32,9 +32,9 @@ _HELD = "its isolator runs"
 class Leftover(msgspec.Struct, frozen=True, kw_only=True):
     """A task's directory.
 
-    ``size`` is bytes on the disk; ``changed``, seconds since the epoch, of the last write to it.
-    ``why`` says why it has to stay, empty when its task is over. ``reported``: whether a coordinator was told
-    of all that its journal says.
+    ``size`` is bytes on the disk; ``changed`` is the time of the last write, seconds since the epoch. ``why``
+    says why the directory has to stay, empty when its task is over. ``reported``: whether a coordinator has
+    all records of the task's journal.
     """
 
     path: Path
@@ -47,13 +47,13 @@ class Leftover(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(path: Path, states: Mapping[str, TaskState]) -> Leftover:
-    """Weigh a task's directory and say whether its task is over.
+    """Measure a task's directory and find out whether the task is over.
 
     Args:
         path: the directory.
-        states: of all tasks that the coordinator knows, by id.
+        states: the states of all tasks that the coordinator knows, by id.
 
-    What cannot be read of it is not counted.
+    Unreadable files are not counted.
     """
     directory = TaskDir(path)
     task = _name_of(directory)
@@ -79,19 +79,19 @@ def look(path: Path, states: Mapping[str, TaskState]) -> Leftover:
 
 
 def _name_of(directory: TaskDir) -> str:
-    """Return the id of the task whose directory this is; without a record of it, the directory's name."""
+    """Return the id of a directory's task; without a record in it, the directory's name."""
     path, job = directory.path, decode_errors.load(directory.job_file, Job)
     return job.setup.task.id if job is not None else f"{unquote(path.parent.name)}/{unquote(path.name)}"
 
 
 def standing(*, held: bool, state: TaskState | None, result: Result | None, since: float = math.inf) -> str:
-    """Say why a task's directory has to stay, nothing when the task is over. Pure.
+    """Return why a task's directory has to stay, empty when the task is over. Pure.
 
     Args:
-        held: whether a process holds its lock.
-        state: what the coordinator knows of the task, None for nothing.
-        result: what its isolator left at its end, None for nothing.
-        since: how long ago the task was begun last, seconds.
+        held: whether a process holds the task's lock.
+        state: the task's state in the coordinator, None for an unknown task.
+        result: the result that the task's isolator left at its end, None without one.
+        since: seconds since the task was last begun.
     """
     if held:
         return _HELD
@@ -111,16 +111,16 @@ def _standing(directory: TaskDir, state: TaskState | None, *, held: bool) -> str
 
 
 def remove(path: Path, state: TaskState | None) -> str:
-    """Remove a task's directory if its task is still over; return why it stays, nothing when it is gone.
+    """Remove a task's directory if its task is still over; return why it stays, empty when it is removed.
 
-    What says that the task is over goes last, so that an interrupted removal can be taken up again. Its lock
-    is held meanwhile: a task of the same name that starts just now is refused.
+    Files that show that the task is over are removed last, so that an interrupted removal can be continued.
+    The task's lock is held meanwhile: the start of a task of the same name is refused.
 
     Args:
         path: the directory.
-        state: what the coordinator knows of its task, None for nothing.
+        state: the task's state in the coordinator, None for an unknown task.
 
-    Raises OSError when something in it cannot be removed.
+    Raises OSError when a file in it cannot be removed.
     """
     directory = TaskDir(path)
     try:
@@ -152,7 +152,7 @@ def _drop(entry: os.DirEntry[str]) -> None:
 
 
 def _below(path: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all entries below a directory; symbolic links are entries and are not followed."""
+    """Yield all entries below a directory; symbolic links are yielded but not followed."""
     try:
         with os.scandir(path) as entries:
             for entry in entries:

@@ -1,4 +1,4 @@
-"""Exceptions and predictions from outside: through the coordinator, or with a file for a task without one."""
+"""Exceptions and predictions from outside: through the coordinator, or by files for tasks without one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMED = 8
 
 
 class RaisedOn(msgspec.Struct, frozen=True, kw_only=True):
-    """What was raised, and on which tasks.
+    """An exception that was raised, and its tasks.
 
     ``uncovered`` are further tasks of the node or the job, whose rules do not declare the exception.
     """
@@ -41,7 +41,7 @@ class RaisedOn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks that were told of a predicted failure."""
+    """The tasks that have received a predicted failure."""
 
     id: str
     tasks: tuple[str, ...]
@@ -58,25 +58,26 @@ def raise_exception(
     home: Path | None = None,
     timeout: float = 20.0,
 ) -> RaisedOn:
-    """Raise an exception of the rules on running tasks, and return when that is written down.
+    """Raise an exception of the rules on running tasks, and return when the coordinator has recorded it.
 
-    It is counted, limited, recovered and reported as one that was detected. What is raised while a task is
-    being recovered from another exception waits for the end of that.
+    The exception is counted, limited, recovered and reported like a detected one. If a task is being
+    recovered from another exception, the new one waits for the end of that recovery.
 
     Args:
-        exception: its name; it has to be declared for the task.
-        task: a task, abbreviated or not; this, ``node`` or ``job``, or none where only one task is possible.
-        node: every task that runs on this node; it is the suspect of the recovery.
-        job: every task of this job, by the scheduler's id.
-        evidence: why, one line for the report.
+        exception: the exception's name, which has to be declared for the task.
+        task: a task's name, possibly abbreviated. Of ``task``, ``node`` and ``job`` one is given, or none
+            where only one task is possible.
+        node: selects all tasks that run on this node; the node is the suspect of the recovery.
+        job: selects all tasks of this job, by the scheduler's id.
+        evidence: the reason, one line for the report.
         id: the same id is one exception, however often it is raised; "" for a new one.
         home: the WHESL home; None for that of ``WHESL_HOME``.
         timeout: seconds to wait for the coordinator, which is started if it does not run.
 
     Raises:
-        UsageError: several of ``task``, ``node`` and ``job`` are named, or no exception.
+        UsageError: several of ``task``, ``node`` and ``job`` are given, or no exception.
         RefusedError: the name is not declared, the task has ended, no task uses the node, several tasks fit.
-        TransientError: the coordinator did not answer in time; with the same ``id`` it can be raised again.
+        TransientError: the coordinator did not answer in time; a call with the same ``id`` can repeat it.
         HomeError: the home is not private to the user.
     """
     if sum(map(bool, (task, node, job))) > 1:
@@ -126,21 +127,21 @@ def predict_failure(
     home: Path | None = None,
     timeout: float = 20.0,
 ) -> Told:
-    """Tell all running tasks that use a node of its predicted failure; return when that is written down.
+    """Tell all running tasks that use a node its predicted failure, and return when the failure is recorded.
 
-    Each task's program is asked for a checkpoint if it runs under the coordinator of checkpoints, and the
-    rules' ``PREDICTED`` detections are asked.
+    A task's program is asked for a checkpoint if it runs under the coordinator of checkpoints; the
+    ``PREDICTED`` detections of the task's rules judge the prediction.
 
     Args:
-        prediction: ``time`` by this host's clock.
-        id: the same id is one prediction, however often it is told; "" for a new one.
+        prediction: the prediction; its ``time`` is by this host's clock.
+        id: calls with the same id send one prediction; "" for a new one.
         home: the WHESL home; None for that of ``WHESL_HOME``.
         timeout: seconds to wait for the coordinator, which is started if it does not run.
 
     Raises:
-        UsageError: no node is named, or the lead or the confidence is none.
+        UsageError: the node is missing, or the lead or the confidence is out of range.
         RefusedError: no running task uses the node.
-        TransientError: the coordinator did not answer in time; with the same ``id`` it can be told again.
+        TransientError: the coordinator did not answer in time; a call with the same ``id`` can repeat it.
         HomeError: the home is not private to the user.
     """
     _check(prediction)
@@ -171,7 +172,7 @@ def predict_failure(
 
 
 def _check(prediction: PredictedFailure) -> None:
-    """Raise UsageError for a prediction whose values cannot be."""
+    """Raise UsageError for a prediction with impossible values."""
     if not prediction.node:
         raise UsageError("no node is named")
     if not 0 < prediction.lead < math.inf:
@@ -183,12 +184,12 @@ def _check(prediction: PredictedFailure) -> None:
 
 
 def wait_until_taken(raised: RaisedOn, *, home: Path | None = None, timeout: float = 60.0) -> None:
-    """Return when the isolators of all tasks have what was raised in their journals.
+    """Return once the isolators of all tasks have recorded a raised exception in their journals.
 
     Args:
-        raised: as ``raise_exception`` returned it.
+        raised: the value that ``raise_exception`` returned.
         home: the WHESL home; None for that of ``WHESL_HOME``.
-        timeout: seconds.
+        timeout: the longest wait, seconds.
 
     Raises TransientError.
     """
@@ -221,8 +222,9 @@ def _targets(state: State, told: RaiseException) -> tuple[list[TaskEntry], Refus
 
 
 def _told(home: Path, told: RaiseException | PredictFailure, timeout: float) -> dict[str, Any]:
-    """Send a message to the coordinator until it answers; a coordinator that is killed meanwhile is started
-    again, and recognises the message by its id. Raises RefusedError.
+    """Send a message to the coordinator until it answers. Raises RefusedError.
+
+    A coordinator that is killed meanwhile is started again, and recognises the message by its id.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -1,8 +1,7 @@
 """Heartbeats and timed sections of a program's ranks.
 
-Each rank has a watcher, a process of its own: it also speaks for a rank that is stopped, or whose library
-holds the interpreter's lock. What it says on standard error is what rules look for (library ``heartbeat``).
-Standard library only.
+Each rank has a watcher, a process of its own, which also reports a rank that is stopped, or whose library
+holds the interpreter's lock. Rules look for the watcher's lines on standard error (library ``heartbeat``).
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import sys
 import time
 from collections.abc import Iterator
 
+from whesl.model.launchers import RANK_VARIABLES
+
 _LIMIT = 1800.0
-# What launchers tell a rank: torchrun, Slurm, Open MPI, PMI (MPICH and others), Flux.
-_RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "FLUX_TASK_RANK")
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "heartbeat_watch.py")  # noqa: PTH100, PTH118, PTH120
 
 
@@ -25,7 +24,7 @@ class _Watcher:
     """The watcher of this process."""
 
     def __init__(self) -> None:
-        rank = next((os.environ[name] for name in _RANKS if os.environ.get(name)), "0")
+        rank = next((os.environ[name] for name in RANK_VARIABLES if os.environ.get(name)), "0")
         read, self._pipe = os.pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", _PROGRAM, rank, socket.gethostname()],
@@ -33,7 +32,7 @@ class _Watcher:
             stdout=subprocess.DEVNULL,
         )
         os.close(read)
-        os.set_blocking(self._pipe, False)  # a watcher that does not read never holds its rank up
+        os.set_blocking(self._pipe, False)  # a watcher that does not read never blocks its rank
         self._limit, self._told = 0.0, 0.0
         self.sections: list[tuple[str, float]] = []
 
@@ -46,9 +45,9 @@ class _Watcher:
             self.tell()
 
     def tell(self) -> None:
-        """Tell the watcher what may take how long from now on."""
+        """Send the name and the limit of the present section to the watcher."""
         name, limit = self.sections[-1] if self.sections else ("", self._limit)
-        with contextlib.suppress(OSError):  # it is gone or busy
+        with contextlib.suppress(OSError):  # the watcher has ended or is busy
             os.write(self._pipe, f"{limit:g} {' '.join(name.split())}\n".encode())
 
     def close(self) -> None:
@@ -60,13 +59,13 @@ _watcher: _Watcher | None = None
 
 
 def heartbeat(timeout: float = _LIMIT) -> None:
-    """Say that this rank gets on; cheap enough for an inner loop.
+    """Report that this rank makes progress; cheap enough for an inner loop.
 
-    The first call starts the rank's watcher. Where no other call comes within the limit, it says so, with the
-    rank and its node. It ends with this process.
+    The first call starts the rank's watcher. If no further call comes within the limit, the watcher reports
+    that, with the rank and its node. The watcher ends with this process.
 
     Args:
-        timeout: seconds until the next heartbeat has to come; 0 for no limit any more.
+        timeout: seconds within which the next heartbeat has to come; 0 for no further limit.
 
     Raises:
         ValueError: the limit is negative.
@@ -78,14 +77,14 @@ def heartbeat(timeout: float = _LIMIT) -> None:
 
 @contextlib.contextmanager
 def section(name: str, timeout: float) -> Iterator[None]:
-    """Give a part of the program a limit of its own, in place of the one between two heartbeats.
+    """Give a section of the program a time limit of its own, in place of the one between two heartbeats.
 
-    Heartbeats in it do not prolong it. A section inside of it has its own time, after which the outer one's
-    begins anew.
+    Heartbeats inside the section do not extend its limit. An inner section has its own limit; after its end
+    the outer section's limit begins anew.
 
     Args:
-        name: for people, such as "checkpoint".
-        timeout: seconds that all of it may take.
+        name: the section's name for people, such as "checkpoint".
+        timeout: seconds that the whole section may take.
 
     Raises:
         ValueError: the limit is not positive.
@@ -110,7 +109,7 @@ def _own() -> _Watcher:
 
 
 def _forked() -> None:
-    """Let go of the watcher of the process that this one is a fork of: it would not see that one's end."""
+    """In a fork, close the pipe to the parent's watcher, which otherwise misses the parent's end."""
     global _watcher
     if _watcher is not None:
         _watcher.close()

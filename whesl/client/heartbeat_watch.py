@@ -1,8 +1,8 @@
-"""The watcher of one rank: says on standard error when the rank's heartbeat does not come in time.
+"""The watcher of one rank: reports on standard error when the rank's heartbeat does not come in time.
 
 Run by ``heartbeat`` as a script, with the rank and its node. Standard input has a line for each heartbeat:
-the seconds until the next one (0: none is needed), and the name of the section that the program is in. It
-ends with its input, that is with the rank.
+the seconds until the next one (0: none is needed), and the name of the program's section. The watcher ends at
+the end of its input, when the rank ends.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import signal
 import sys
 import time
 
-_LOOK = 1.0  # seconds between two looks at the clock
+_LOOK = 1.0  # seconds between two checks of the clock
 _BLOCK = 1 << 16
 
 
 def watch(who: str, source: int) -> None:
-    """Watch until the input ends.
+    """Watch the rank until the input ends.
 
     Args:
-        who: the rank and its node, for what is said.
+        who: the rank and its node, for messages.
         source: the input's descriptor.
     """
     limit, section, silent, told, rest = 0.0, "", 0.0, False, b""
@@ -29,7 +29,7 @@ def watch(who: str, source: int) -> None:
     while True:
         ready = select.select([source], [], [], _LOOK)[0]
         now = time.monotonic()
-        # A job that is suspended stops this process with its rank: that time is neither's fault.
+        # The suspension of a job stops this process with its rank, and does not count as silence.
         silent += min(now - before, 2 * _LOOK)
         before = now
         if ready:
@@ -55,10 +55,10 @@ def _say(text: str) -> None:
     try:
         sys.stderr.write(f"whesl: {text}\n")
         sys.stderr.flush()
-    except OSError:  # nobody reads it
+    except OSError:  # standard error has no reader
         pass
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rank's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the rank itself handles Ctrl-C
     watch(f"rank {sys.argv[1]} on {sys.argv[2]}", 0)

@@ -1,4 +1,4 @@
-"""The logs that a file, a directory, the id of a job or the name of a task stands for."""
+"""Finds the logs of a file, a directory, a job's id or a task's name."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from whesl.managers.resource.outcomes.record import JobOutcome
 
 _LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst", ".lz4")
-# PBS's job.o1234, job.e1234-7, what launchers keep of a rank, logs that were rotated.
+# Names of logs: PBS's job.o1234 and job.e1234-7, launchers' files of a rank, rotated logs.
 _LOG = re.compile(r".*\.[oe]\d[\d.\[\]-]*|std(?:out|err)(?:\.\d+)*|.*\.(?:out|err|log)[.-]\d+")
 
 
 def logs_of(
     named: Sequence[str], kept: Path, unread: Callable[[str], None]
 ) -> tuple[list[str], Accounting | None]:
-    """Return the logs that names mean, and what is known of the job's end.
+    """Return the logs of some names, and the record of the job's end.
 
     Args:
-        named: files; directories, which stand for the logs in them; ids of jobs; tasks of WHESL's; ``-``.
+        named: files; directories with logs; ids of jobs; names of WHESL's tasks; ``-`` for standard input.
         kept: a directory for output that a resource manager keeps itself.
-        unread: called with a sentence for each job whose output is not to be found.
+        unread: called with a sentence for each job whose output is missing.
 
     Raises:
-        UsageError: one is neither a log nor a job.
+        UsageError: a name is neither that of a log nor that of a job or task.
     """
     files: list[str] = []
     accounting = None
@@ -47,7 +47,8 @@ def logs_of(
         elif path.exists():
             files.append(log)
         else:
-            from whesl.client import task_outputs  # whoever names files alone needs no modules of daemons
+            # Imported only here: for files alone no modules of daemons are needed.
+            from whesl.client import task_outputs
             from whesl.runtime.wire import keys
 
             task = task_outputs.of(keys.home(), log)
@@ -63,7 +64,7 @@ def logs_of(
 
 
 def _inside(folder: Path) -> list[str]:
-    """Return the logs in a directory and below it. Raises UsageError where it has none."""
+    """Return the logs in a directory and below it. Raises UsageError for a directory without logs."""
     names = [str(path) for path in sorted(folder.rglob("*")) if _is_log(path) and path.is_file()]
     if not names:
         hint = f"names that end in {', '.join(_LOGS)}, or like job.o1234 or stdout"
@@ -76,7 +77,7 @@ def _is_log(path: Path) -> bool:
 
 
 def _output(job: str, found: JobOutcome, kept: Path, unread: Callable[[str], None]) -> list[str]:
-    """Return the files of a job's output that are there, each once."""
+    """Return the existing files of a job's output, each once."""
     there = [name for name in found.files if Path(name).is_file()]
     if found.text is not None:
         copy = kept / f"{job}.out"

@@ -1,4 +1,4 @@
-"""``whesl run`` for other programs: in a process of its own, with its report as a record."""
+"""``whesl run`` for other programs: runs in a process of its own and returns the report as a record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _USAGE = 2  # the exit status of whesl for a wrong call; nothing was started
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """A workflow that has ended. ``status`` is its manager's exit status: 0 where all of it succeeded."""
+    """A workflow that has ended. ``status`` is its manager's exit status, 0 for success."""
 
     status: int
     report: Report
@@ -27,11 +27,11 @@ def finished(words: Sequence[str], progress: Callable[[str], None]) -> Finished:
 
     Args:
         words: options and arguments of ``whesl run``, without ``--json``.
-        progress: called with each line of its standard error.
+        progress: called with each line of the process's standard error.
 
     Raises:
-        UsageError: the call, the workflow or the rules are wrong, as it says itself; nothing was started.
-        WheslError: it ended without a report.
+        UsageError: the call, the workflow or the rules are wrong; nothing was started.
+        WheslError: ``whesl run`` ended without a report.
     """
     said: list[str] = []
     command = [sys.executable, "-m", "whesl", "run", "--json", *words]

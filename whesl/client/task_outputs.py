@@ -1,4 +1,4 @@
-"""What tasks have printed: the files of their newest attempts, and how they ended."""
+"""The outputs of tasks: the files of their newest attempts, and the tasks' ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
 
 
 class TaskOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """A task, the files that its newest attempt has printed to, and its end; None while it has none."""
+    """A task, the output files of its newest attempt, and its end, None while it runs."""
 
     task: str
     files: tuple[str, ...]
@@ -26,13 +26,13 @@ class TaskOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> str:
-        """How the task ended, in a line; "" while the task runs."""
+        """The task's end in a line; "" while the task runs."""
         status = f", exit status {self.exit_code}" if self.exit_code is not None else ""
         return f"whesl: {self.state.value}{status}" if self.state is not None else ""
 
 
 def runs(home: Path) -> list[tuple[list[str], bool]]:
-    """Return the output of each task that has completed or failed, and whether it has completed.
+    """Return the output files of each completed or failed task, and whether the task has completed.
 
     Args:
         home: the WHESL home.
@@ -43,7 +43,7 @@ def runs(home: Path) -> list[tuple[list[str], bool]]:
 
 
 def every(home: Path) -> Iterator[TaskOutput]:
-    """Yield all tasks of a user whose record is there; files that are gone are left out.
+    """Yield all tasks in a home with a record, and their existing output files.
 
     Args:
         home: the WHESL home.
@@ -65,13 +65,13 @@ def every(home: Path) -> Iterator[TaskOutput]:
 
 
 def of(home: Path, wanted: str) -> TaskOutput | None:
-    """Return the task that a possibly abbreviated name means, None when there is none.
+    """Return the task with a name, which may be abbreviated; None without such a task.
 
     Args:
         home: the WHESL home.
-        wanted: its id, or a part of it that no other one has.
+        wanted: the task's id, or a part of it that no other task's id contains.
 
-    Raises RefusedError with the candidates when there are several.
+    Raises RefusedError, with the candidates, when several tasks match.
     """
     known = {each.task: each for each in every(home)}
     try:

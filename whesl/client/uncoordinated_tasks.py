@@ -1,4 +1,4 @@
-"""Tasks that ``whesl exec`` runs without a coordinator: found by their directories, told by files there."""
+"""Tasks that ``whesl exec`` runs without a coordinator, found and controlled by their directories."""
 
 from __future__ import annotations
 
@@ -34,9 +34,13 @@ class Alone(msgspec.Struct, frozen=True):
 
 
 def find(home: Path, wanted: str) -> Alone | None:
-    """Return the task that a possibly abbreviated name means, None when there is none.
+    """Return the task with a name, which may be abbreviated; None without such a task.
 
-    Raises RefusedError with the candidates when there are several.
+    Args:
+        home: the WHESL home.
+        wanted: the task's id or a part of it.
+
+    Raises RefusedError, with the candidates, when several tasks match.
     """
     living = {task: path for task, (path, _) in _living(home).items()}
     try:
@@ -49,7 +53,7 @@ def find(home: Path, wanted: str) -> Alone | None:
 
 
 def _living(home: Path) -> dict[str, tuple[Path, Job]]:
-    """Return the directories and jobs of the tasks whose isolator lives, by their ids."""
+    """Return the directories and jobs of the tasks whose isolator lives, by the tasks' ids."""
     living: dict[str, tuple[Path, Job]] = {}
     for file in file_retry.entries(places.tasks(home), "*/*/job.json"):
         directory = TaskDir(file.parent)
@@ -94,7 +98,12 @@ def _entry(path: Path, job: Job, state: TaskState) -> TaskEntry:
 
 
 def directory_of(home: Path, task: str) -> TaskDir:
-    """Return the directory of a living task. Raises TransientError when its isolator has just gone."""
+    """Return the directory of a running task. Raises TransientError when its isolator has just ended.
+
+    Args:
+        home: the WHESL home.
+        task: the task's id.
+    """
     found = _living(home).get(task)
     if found is None:
         raise TransientError(f"the isolator of {task} has just ended", hint="see `whesl report`")
@@ -102,7 +111,13 @@ def directory_of(home: Path, task: str) -> TaskDir:
 
 
 def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
-    """Return those of ``tasks`` whose isolators have not taken the exception of this id."""
+    """Return the ids of tasks whose isolators have not recorded a raised exception.
+
+    Args:
+        home: the WHESL home.
+        tasks: the ids of the tasks.
+        identity: the id of the raised exception.
+    """
     living = _living(home)
     return {
         task
@@ -112,9 +127,14 @@ def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
 
 
 def tell(home: Path, found: Alone, action: str) -> None:
-    """Tell a paused task to resume or to cancel, by a file in its directory.
+    """Resume or cancel a paused task by a file in its directory.
 
-    Raises RefusedError for a task that is not paused: nobody would look for the file.
+    Args:
+        home: the WHESL home.
+        found: the task.
+        action: the action, resume or cancel.
+
+    Raises RefusedError for a task that is not paused, whose isolator does not look for the file.
     """
     state = _state(home, found)
     if action == "pause" or state is not TaskState.PAUSED:
@@ -129,7 +149,15 @@ def tell(home: Path, found: Alone, action: str) -> None:
 
 
 def wait(home: Path, found: Alone, timeout: float) -> str:
-    """Return the task's state once it is paused no more. Raises TransientError after ``timeout`` seconds."""
+    """Wait until a task is no longer paused, and return its state.
+
+    Args:
+        home: the WHESL home.
+        found: the task.
+        timeout: the longest wait, seconds.
+
+    Raises TransientError when the task is still paused then.
+    """
     deadline = time.monotonic() + timeout
     while (state := _state(home, found)) is TaskState.PAUSED:
         if time.monotonic() >= deadline:

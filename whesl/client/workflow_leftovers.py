@@ -1,4 +1,4 @@
-"""What the workflows of a home have left, and which of it may go."""
+"""The directories that the workflows of a home have left, and the choice of those to remove."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.launch.setup_json import WITHOUT_WORKFLOW
 
-_NAMED = 3  # tasks that a sentence names
+_NAMED = 3  # greatest number of tasks named in a sentence
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What one workflow has left. ``why`` says why all of it stays, empty when it may go."""
+    """The directories left by one workflow. ``why`` says why they stay, empty when they may be removed."""
 
     workflow: str
     leftovers: tuple[Leftover, ...]
@@ -29,22 +29,22 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> float:
-        """When something of it was last written, seconds since the epoch."""
+        """Time of the last write to the directories, seconds since the epoch."""
         return max((item.changed for item in self.leftovers), default=0.0)
 
     @property
     def size(self) -> int:
-        """Bytes on the disk."""
+        """Size of the directories on the disk, bytes."""
         return sum(item.size for item in self.leftovers)
 
     @property
     def files(self) -> int:
-        """The number of files."""
+        """Number of files in the directories."""
         return sum(item.files for item in self.leftovers)
 
     @property
     def reported(self) -> bool:
-        """Whether a report is possible afterwards: the coordinator's journal has the tasks' records."""
+        """Whether a report is possible after a removal: the coordinator's journal has the tasks' records."""
         return all(item.reported for item in self.leftovers)
 
 
@@ -54,15 +54,15 @@ def survey(
     wanted: Sequence[str] = (),
     tell: Callable[[int], object] = lambda _: None,
 ) -> list[Found]:
-    """Return what the workflows of a home have left, in the order of their names.
+    """Return the directories left by the workflows of a home, in the order of the workflows' names.
 
     Args:
         home: the WHESL home.
-        states: of all tasks that the coordinator knows, by id.
-        wanted: the workflows to look at, all when empty.
+        states: the states of all tasks that the coordinator knows, by id.
+        wanted: the names of the workflows to look at; empty for all.
         tell: called with 1 after each task, for a display of progress.
 
-    Raises UsageError for a workflow that has left nothing.
+    Raises UsageError for a wanted workflow without directories.
     """
     present = {unquote(path.name): path for path in sorted(places.tasks(home).glob("*")) if path.is_dir()}
     if missing := [name for name in wanted if name not in present]:
@@ -87,13 +87,13 @@ def survey(
 
 
 def choose(everything: Sequence[Found], before: float) -> tuple[list[Found], list[Found]]:
-    """Return which workflows go and which stay; those that stay say why. Pure.
+    """Return the workflows to remove and the workflows that stay, with the reason. Pure.
 
-    Commands of ``whesl exec`` have nothing to do with each other: each of them goes or stays alone.
+    Commands of ``whesl exec`` are independent of each other, so that each one is removed or stays alone.
 
     Args:
-        everything: what there is.
-        before: workflows that were written to later than this stay, seconds since the epoch.
+        everything: the directories of all workflows.
+        before: workflows with a later write stay, seconds since the epoch.
     """
     going, staying = [], []
     for found in everything:
@@ -117,6 +117,6 @@ def choose(everything: Sequence[Found], before: float) -> tuple[list[Found], lis
 
 
 def some(words: Sequence[str]) -> str:
-    """Return the first reasons in one sentence, and how many more there are."""
+    """Return the first reasons in one sentence, with the number of further reasons."""
     more = f", and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
     return ", ".join(words[:_NAMED]) + more

@@ -41,7 +41,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ran(msgspec.Struct, frozen=True, kw_only=True):
-    """A workflow of which only what is quickly known was read. ``runs``: its tasks' directories."""
+    """A workflow with the facts that are quickly read. ``runs``: its tasks' directories."""
 
     name: str
     began: float
@@ -50,7 +50,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
 
     def listed(self) -> Listed:
-        """Return the workflow with its state; the files of its tasks are read for that."""
+        """Return the workflow with its state, which is read from the files of its tasks."""
         states = self.states or list({run.task.id: run.state() for run in self.runs}.values())
         return Listed(
             name=self.name,
@@ -62,11 +62,11 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
-    """Return what ran in a home, the newest first.
+    """Return the workflows and groups of commands of a home, the newest first.
 
     Args:
         home: the WHESL home.
-        commands: what ``task_directories`` says of the commands without a workflow.
+        commands: the task directories of commands without a workflow, from ``task_directories``.
     """
     known = known_state(home).state
     began = {name: entry.time for name, entry in known.workflows.items()}
@@ -77,7 +77,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
     if commands:
         states.pop(ALONE, None)
     for path in file_retry.entries(places.workflows(home), "*/workflow.json"):
-        if path.parent.name not in states:  # left by a coordinator whose journal is gone
+        if path.parent.name not in states:  # the coordinator's journal with this workflow is missing
             with contextlib.suppress(OSError, *UNDECODABLE):
                 tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks
                 states[path.parent.name] = [TaskState.REGISTERED] * len(tasks)
@@ -93,25 +93,25 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
 
 
 def overview_of(home: Path, days: int, *, queue_wait: float | None, poll: float) -> Overview:
-    """Sum up what all workflows, and commands without a workflow, have done in the last ``days`` days.
+    """Sum up the events of all workflows, and commands without a workflow, in the last ``days`` days.
 
     Args:
         home: the WHESL home.
-        days: how many.
+        days: the number of days.
         queue_wait, poll: as for ``summarise``, seconds.
     """
     until = time.time()
     since = until - days * _DAY
     reports = []
     for name in sorted({ran.name for ran in workflows(home, [])} | {ALONE}):
-        with contextlib.suppress(UsageError):  # the workflow has nothing within these days
+        with contextlib.suppress(UsageError):  # the workflow has no event in these days
             gathered = gather(home, name, lambda item: item.written() >= since)
             reports.append(summarise(gathered, queue_wait=queue_wait, poll_interval=poll))
     return overview(reports, since, until)
 
 
 def named(group: Group) -> str:
-    """Return what a group of commands without a workflow is called in the list."""
+    """Return the name of a group of commands without a workflow in the list."""
     return f"{ALONE}: {group}"
 
 
@@ -125,7 +125,7 @@ def summed_up(states: Iterable[TaskState]) -> str:
 
 
 def lines(found: Iterable[Listed]) -> list[str]:
-    """Return two lines for each: what it is, and the command that reports it."""
+    """Return two lines for each workflow: its facts, and the command that reports it."""
     return [
         line
         for item in found

@@ -1,1 +1,1 @@
-"""Policies and predictors on real traces, in simulated machines; ``whesl.api.lab`` is what others import."""
+"""Simulations of policies and predictors on real traces; other packages import ``whesl.api.lab`` alone."""

@@ -1,7 +1,7 @@
 """The Exception Specification Language: from text to a checked, frozen specification.
 
-``parse`` and ``load`` are all that others need. The parser is imported when the first of them is called,
-so that daemons, which read a specification as JSON, load ``whesl.language.spec`` alone.
+Other packages need ``parse`` and ``load`` only. The first call of either imports the parser, so that daemons,
+which read a specification as JSON, load ``whesl.language.spec`` alone.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
     """Check a specification and return it with all findings.
 
     Args:
-        text: the file's bytes (UTF-8), or its text. Any content is allowed; nothing is raised for it.
-        file: the file's name, for findings; what it includes is looked for in its directory.
-        workflow: when given, the jobs that exceptions name have to be in it.
+        text: the file's bytes (UTF-8), or its text. No content raises an exception.
+        file: the file's name, for findings; included files are looked for in its directory.
+        workflow: when given, it has to contain the jobs that exceptions name.
 
     Returns:
         The specification (None if there is an error) and the findings by position.
@@ -60,7 +60,16 @@ def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
 
 
 def checked(path: str | Path, workflow: Workflow | None = None) -> Result:
-    """As ``load``; return the specification with its warnings and with what it includes."""
+    """Read and check a file, and return the specification with its warnings and its included files.
+
+    Args:
+        path: the file.
+        workflow: when given, it has to contain the jobs that exceptions name.
+
+    Raises:
+        UsageError: the file cannot be read.
+        WheslError: the specification has errors; the message lists all findings.
+    """
     result = parse(read_file(path), str(path), workflow)
     if result.spec is not None:
         return result
@@ -74,7 +83,7 @@ def checked(path: str | Path, workflow: Workflow | None = None) -> Result:
 
 
 def read_file(path: str | Path) -> bytes:
-    """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
+    """Return at most ``MAX_BYTES`` + 1 bytes of a file: enough to see it is too large. Raises UsageError."""
     from whesl.files.file_retry import retried
     from whesl.language.compiler.source import MAX_BYTES
     from whesl.model.errors import UsageError
@@ -86,7 +95,7 @@ def read_file(path: str | Path) -> bytes:
     try:
         return retried(read)
     except (OSError, ValueError) as error:
-        # ValueError: a NUL character in the name.
+        # A NUL character in the file's name is a ValueError.
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"cannot read {path}: {reason}", hint="give the path of an .esl file") from error
 
@@ -97,6 +106,6 @@ def schema() -> dict[str, Any]:
 
     from whesl.language.spec import Spec
 
-    # Through JSON once, so that defaults are lists as in the file and not tuples.
+    # A round trip through JSON turns the tuples of defaults into lists, as in the committed file.
     schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Spec)))
     return schema

@@ -1,4 +1,4 @@
-"""Findings about a specification: their stable codes, their form for people and for programs."""
+"""Findings about a specification: stable codes, output for people and for programs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from whesl.language.wording import one_of
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 MAX_FINDINGS = 100
-MAX_SUGGESTIONS = 25  # nearest names are looked for this often in one file: each search costs
+MAX_SUGGESTIONS = 25  # searches for a similar name in one file, since each search takes time
 _MAX_CANDIDATES = 200
-_BRIEF = 3  # findings that are shown by commands which do not check on request
-_MAX_SHOWN = 160  # characters of a source line, so that a line of a megabyte stays readable
+_BRIEF = 3  # findings shown by commands other than ``whesl check``
+_MAX_SHOWN = 160  # shown characters of a source line
 
-# Stable: a code keeps its meaning for ever, and a code that is not used any more is not given again.
-# docs/error-codes.md says of each what it means and what to do; a test compares the two.
+# A code keeps its meaning for ever; the code of a removed finding is not used again.
+# docs/error-codes.md explains each code; a test compares that document with this table.
 CODES: dict[str, str] = {
     "ESL001": "not UTF-8 text",
     "ESL002": "file too large",
@@ -111,7 +111,7 @@ CODES: dict[str, str] = {
 
 
 class Severity(str, Enum):
-    """How bad a finding is. Warnings do not keep a specification from being used."""
+    """The severity of a finding. A specification with warnings only can be used."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -120,7 +120,7 @@ class Severity(str, Enum):
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
     """One finding. Lines and columns count from 1; ``end_column`` is exclusive, on the same line.
 
-    ``expected`` lists, after a syntax error, what could have stood there, in words.
+    ``expected`` lists the words that are allowed at the place of a syntax error.
     """
 
     severity: Severity
@@ -148,7 +148,7 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(NamedTuple):
-    """Where a finding is: the file, its number in the order of reading, and the place in it, from 1."""
+    """The place of a finding: file, number of the file in reading order, line and columns from 1."""
 
     file: str
     part: int
@@ -158,7 +158,7 @@ class Place(NamedTuple):
 
 
 class Written(Protocol):
-    """A part of the text, from offset ``start`` to before ``end``."""
+    """A part of the text that a finding can be about, from offset ``start`` to before ``end``."""
 
     @property
     def start(self) -> int: ...
@@ -168,22 +168,22 @@ class Written(Protocol):
 
 
 class Range(NamedTuple):
-    """All from one offset to before another."""
+    """A range of the text, from offset ``start`` to before ``end``."""
 
     start: int
     end: int
 
 
 class Findings:
-    """Collects the findings of a file and those it includes, at most ``MAX_FINDINGS``, and counts the rest.
+    """Collects at most ``MAX_FINDINGS`` findings of a file and its included files, and counts the rest.
 
     Args:
-        locate: gives the place of a range of offsets.
+        locate: returns the place of a range of offsets.
     """
 
     def __init__(self, locate: Callable[[int, int], Place]) -> None:
         self._locate = locate
-        self._found: list[tuple[int, Diagnostic]] = []  # with the number of the file
+        self._found: list[tuple[int, Diagnostic]] = []  # number of the file, and finding
         self._left_out = 0
         self._suggestions = 0
         self._left: list[tuple[int, int]] = []
@@ -191,11 +191,16 @@ class Findings:
 
     @property
     def full(self) -> bool:
-        """Whether further findings are only counted, so that their words need not be made."""
+        """Whether further findings are only counted, so that callers need not word them."""
         return len(self._found) >= MAX_FINDINGS
 
     def leave(self, start: int, end: int) -> None:
-        """Say nothing more about what stands from ``start`` to before ``end``: it is known only by guess."""
+        """Drop all further findings in a part of the text that was repaired by a guess.
+
+        Args:
+            start: the first offset of the part.
+            end: the offset behind the part.
+        """
         self._left.append((start, end))
 
     def add(
@@ -208,7 +213,16 @@ class Findings:
         severity: Severity = Severity.ERROR,
         expected: tuple[str, ...] = (),
     ) -> None:
-        """Record a finding about what is written somewhere."""
+        """Record a finding about a part of the text.
+
+        Args:
+            code: a code of ``CODES``.
+            message: the finding in one sentence.
+            about: the part of the text.
+            hint: what to do.
+            severity: error or warning.
+            expected: the words that are allowed there.
+        """
         if code not in CODES:
             raise KeyError(code)
         if any(first <= about.start < last for first, last in self._left):
@@ -232,7 +246,12 @@ class Findings:
         self._found.append((place.part, found))
 
     def nearest(self, word: str, known: Iterable[str]) -> str:
-        """Return the hint that names the known word nearest to ``word``, or an empty string."""
+        """Return the hint with the known word that is most similar to ``word``, or an empty string.
+
+        Args:
+            word: the unknown word.
+            known: all known words.
+        """
         if self._suggestions >= MAX_SUGGESTIONS or self.full:
             return ""
         self._suggestions += 1
@@ -240,7 +259,7 @@ class Findings:
         return f"did you mean {found}?" if found else ""
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Return the findings by file and position, and how many more there are if some were left out."""
+        """Return the findings by file and position; a last one counts those that were left out, if any."""
         ordered = sorted(
             self._found, key=lambda found: (found[0], found[1].line, found[1].column, found[1].code)
         )
@@ -260,7 +279,12 @@ class Findings:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is nearest to a misspelled one, or an empty string."""
+    """Return the known word that is most similar to a misspelled one, or an empty string.
+
+    Args:
+        word: the misspelled word.
+        known: all known words.
+    """
     near = [name for name in known if abs(len(name) - len(word)) <= 4 and name != word][:_MAX_CANDIDATES]
     folded = {name.casefold(): name for name in reversed(near)}
     found = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.6)
@@ -268,16 +292,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:
-    """Return a finding for people: where, what, the line with a caret under it, what was expected, a hint.
+    """Return a finding as text: place, message, the line with a caret below, expected words, hint.
 
     Args:
         diagnostic: the finding.
-        lines: the file's lines, without their ends.
+        lines: the file's lines, without line ends.
     """
     d = diagnostic
     text = [f"{d.file}:{d.line}:{d.column}: {d.severity.value}[{d.code}]: {d.message}"]
     if 1 <= d.line <= len(lines):
-        # A window of a very long line, so that the caret is on the screen.
+        # Of a very long line only a part around the caret is shown.
         first = max(0, d.column - 1 - _MAX_SHOWN // 2) if len(lines[d.line - 1]) > _MAX_SHOWN else 0
         shown = lines[d.line - 1][first : first + _MAX_SHOWN]
         before = shown[: d.column - 1 - first]
@@ -294,13 +318,13 @@ def render(diagnostic: Diagnostic, lines: Sequence[str]) -> str:
 
 
 def lines_of(content: bytes | str) -> list[str]:
-    """Return the lines of a file as findings count them, for ``render``."""
+    """Return the lines of a file by the line ends that findings count, for ``render``."""
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     return LINE_END.split(text.removeprefix("\N{BYTE ORDER MARK}"))
 
 
 def brief(file: str, diagnostics: Sequence[Diagnostic]) -> list[str]:
-    """Return warnings for who wants to run something: the first ones, a line each, and how many more.
+    """Return the first warnings, a line each, and the number of further ones, for commands that run tasks.
 
     Args:
         file: the specification's file.
@@ -312,5 +336,5 @@ def brief(file: str, diagnostics: Sequence[Diagnostic]) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Replace control characters, which could otherwise command the user's terminal."""
+    """Replace control characters, which the user's terminal could interpret."""
     return "".join(c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)

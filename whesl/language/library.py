@@ -1,4 +1,4 @@
-"""The pattern library: ESL files inside the package, which ``INCLUDE "name"`` brings in."""
+"""The pattern library: ESL files of the package, for ``INCLUDE "name"``."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def _texts() -> tuple[tuple[str, str], ...]:
 
 
 def is_path(name: str) -> bool:
-    """Whether ``INCLUDE`` means a file by this name, and no library."""
+    """Whether a name in ``INCLUDE`` is the path of a file, not the name of a library."""
     return "/" in name or name.endswith(SUFFIX)
 
 
 def place(name: str) -> Path:
-    """Return the file of a library, which need not exist."""
+    """Return the path of a library's file, also for a library that does not exist."""
     return DIRECTORY / f"{name}{SUFFIX}"
 
 
 def shown(name: str) -> str:
-    """Return how findings and evidence name a library's file."""
+    """Return the name of a library's file in findings and evidence."""
     return f"<{name}>"
 
 
 def is_shown(file: str) -> bool:
-    """Whether findings name a library's file so."""
+    """Whether a file's name in findings is that of a library (see ``shown``)."""
     return file.startswith("<") and file.endswith(">")

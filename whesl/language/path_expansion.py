@@ -1,7 +1,7 @@
-"""``~``, ``$VAR`` and ``${VAR}`` in the paths of rules: what they are where the task runs.
+"""Expansion of ``~``, ``$VAR`` and ``${VAR}`` in the paths of rules, by the task's environment.
 
 Paths are those of detections (files, file systems) and of recovery steps' arguments. In arguments ``${name}``
-is first of all what the evidence captured; a name in capitals that nothing captures is a variable.
+is a capture of the evidence; a name in capitals that nothing captures is a variable of the environment.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ _OF_ARGUMENTS = re.compile(r"(?<!\$)\$(?:(?P<plain>[A-Za-z_][A-Za-z0-9_]*)|\{(?P
 
 
 class Undefined(msgspec.Struct, frozen=True, kw_only=True):
-    """A variable that a path names and that is not defined. ``place``: of the statement, ``file:line``."""
+    """An undefined variable in a path. ``place`` is that of the statement, as ``file:line``."""
 
     name: str
     path: str
     place: str
 
     def __str__(self) -> str:
-        """Return it as a sentence."""
+        """Return a sentence on the undefined variable."""
         return f"{self.place}: the variable {self.name} is not defined, so {self.path} is taken as it stands"
 
 
 def varies(path: str) -> bool:
-    """Whether a path has anything that is to be expanded."""
+    """Whether a path contains ``~`` or a variable."""
     return path.startswith("~") or "$" in path
 
 
 def expanded_path(path: str, environment: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Return a path as it is where these variables are defined, and the names of those that are not.
+    """Return an expanded path, and the names of undefined variables; with one the path does not change.
 
-    A path with a variable that is not defined stays as it is.
+    Args:
+        path: the path.
+        environment: the variables and their values.
     """
     return _expanded(path, environment, _VARIABLE, frozenset())
 
 
 def expanded(spec: Spec, environment: Mapping[str, str]) -> tuple[Spec, tuple[Undefined, ...]]:
-    """Return a specification with all its paths as they are in an environment.
+    """Return a specification with all its paths expanded, and the undefined variables.
 
     Args:
         spec: the checked specification.
-        environment: the task's; ``HOME`` is what ``~`` stands for.
-
-    Returns the specification, and which variables are not defined.
+        environment: the task's variables; ``HOME`` replaces ``~``.
     """
     missing: list[Undefined] = []
     exceptions = tuple(_exception(spec, each, environment, missing) for each in spec.exceptions)
@@ -62,7 +62,12 @@ def expanded(spec: Spec, environment: Mapping[str, str]) -> tuple[Spec, tuple[Un
 
 
 def path_arguments(resource: str, operation: str) -> tuple[str, ...]:
-    """Return the names of an operation's arguments that are paths; none for a user's own operation."""
+    """Return the names of an operation's arguments that are paths; none for a user's own operation.
+
+    Args:
+        resource: the resource's name.
+        operation: the operation's name.
+    """
     known = resource in ResourceKind.__members__ and operation in Operation.__members__
     if not known or operation not in operations_of(resource):
         return ()
@@ -70,7 +75,12 @@ def path_arguments(resource: str, operation: str) -> tuple[str, ...]:
 
 
 def captured(spec: Spec, exception: ExceptionSpec) -> frozenset[str]:
-    """Return the names that an exception's evidence may have captured, that of counted ones included."""
+    """Return the names that the evidence of an exception, and of exceptions it counts, may capture.
+
+    Args:
+        spec: the specification with all exceptions.
+        exception: the exception.
+    """
     names: set[str] = set(BUILT_IN_PLACEHOLDERS)
     seen: set[str] = set()
     work = [exception.name]
@@ -154,7 +164,7 @@ def _expanded(
 
 
 def _home(path: str, environment: Mapping[str, str]) -> str:
-    """Return a path whose ``~`` or ``~user`` is a directory; as it is for a user that is not known."""
+    """Return a path with ``~`` or ``~user`` expanded; the path of an unknown user does not change."""
     if (path == "~" or path.startswith("~/")) and environment.get("HOME"):
         return environment["HOME"].rstrip("/") + path[1:]
     return os.path.expanduser(path) if path.startswith("~") else path  # noqa: PTH111 - pathlib raises

@@ -1,4 +1,4 @@
-"""What a specification's records are made of: places in its text, streams, patterns."""
+"""Parts of a specification's records: places in its text, streams, patterns."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Span(Record, frozen=True, kw_only=True):
-    """Where something stands in the source: 1-based lines and columns, end exclusive.
+    """A place in the text of a specification: 1-based lines and columns, end exclusive.
 
-    ``file`` is set for what comes from an included file: a library's name in angle brackets, or a path.
+    ``file`` is set only for a place in an included file: a library's name in angle brackets, or a path.
     """
 
     line: int
@@ -25,7 +25,7 @@ class Span(Record, frozen=True, kw_only=True):
 
 
 class Stream(str, Enum):
-    """Where a detector reads. OUTPUT is stdout and stderr together, one file or two."""
+    """The stream that a detector reads. OUTPUT is stdout and stderr together, in one file or two."""
 
     STDOUT = "stdout"
     STDERR = "stderr"
@@ -34,7 +34,7 @@ class Stream(str, Enum):
 
 
 class Source(Record, frozen=True, kw_only=True):
-    """A stream of the job, or a file (relative paths: to the task's working directory)."""
+    """A stream of the job, or a file; a relative path starts from the task's working directory."""
 
     stream: Stream
     path: str | None = None

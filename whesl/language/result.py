@@ -1,4 +1,4 @@
-"""What reading a specification gives."""
+"""The result of reading a specification."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from whesl.language.spec import Spec
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics.
+    """The result of ``parse``. ``spec`` is None when an error is among the diagnostics.
 
-    ``texts`` are the files that were read, by the name that findings give them, for ``render_all``;
-    ``included`` are the included ones by their real paths, with the digest of their bytes.
+    ``texts`` are the texts of all files by their name in findings, for ``render_all``; ``included`` are the
+    digests of the included files' bytes, by real path.
     """
 
     spec: Spec | None
@@ -27,6 +27,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render_all(result: Result) -> list[str]:
-    """Return all findings of a result for people, each with the line of the file that it is in."""
+    """Return all findings of a result as text, each with the line of the file that it is about."""
     lines = {file: lines_of(text) for file, text in result.texts.items()}
     return [render(diagnostic, lines.get(diagnostic.file, ())) for diagnostic in result.diagnostics]

@@ -1,8 +1,9 @@
-"""What rules meant when they were last checked, so that they need not be checked again.
+"""A cache of checked rules, so that unchanged rules are not checked again.
 
-A file for each, in the user's own cache directory, named by the digest of the rules' bytes and of this
-version. Where rules include files beside them, their place counts too; each included file has to be as it
-was. Standard library only: ``whesl exec`` looks here before it loads anything that could check.
+Each rules file has a cache file in the user's cache directory, named by the digest of the rules' bytes and of
+WHESL's version. For rules that include files other than libraries, the name also depends on the rules' path,
+and each included file has to be unchanged. Standard library only: ``whesl exec`` reads the cache before it
+loads the compiler.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SIZE = 20
-_FILE = "\0"  # stands for the rules' name in warnings
-KEPT = 200  # files; what was written longest ago goes first
+_FILE = "\0"  # placeholder for the rules' name in cached warnings
+KEPT = 200  # files in the cache; the oldest ones are removed
 _PACKAGE = os.path.join(os.path.realpath(__file__).rsplit(os.sep, 2)[0], "")  # noqa: PTH118
 
 
 def is_compiled(content: bytes) -> bool:
-    """Whether rules are what ``whesl compile`` prints."""
+    """Whether rules are JSON of ``whesl compile``."""
     return content.lstrip().startswith(b"{")
 
 
 def recall(cache: str, path: str, content: bytes) -> dict[str, Any] | None:
-    """Return what rules mean and what they are warned of; None when they have to be checked.
+    """Return the cached specification (``spec``, JSON) and warnings (``warnings``, a line each) of rules.
 
-    That is ``spec``, the JSON of a specification, and ``warnings``, a line each.
+    None is returned when the rules have to be checked.
 
     Args:
-        cache: the directory.
+        cache: the cache directory.
         path: the rules' file, as the caller names it.
-        content: its bytes.
+        content: the file's bytes.
     """
     for name in _names(path, content):
         known = _read(f"{cache}/{name}")
         if known is None or any(_digest(file) != was for file, was in known["included"].items()):
             continue
         spec: dict[str, Any] = known["spec"]
-        # The same bytes may lie elsewhere today. A compiled specification says itself where it came from.
+        # The same bytes may be cached for another path. A compiled specification contains its own path.
         return {
             "spec": spec if is_compiled(content) else {**spec, "file": path},
             "warnings": [each.replace(_FILE, path) for each in known["warnings"]],
@@ -61,13 +62,13 @@ def remember(
     included: dict[str, str],
     warnings: list[str],
 ) -> None:
-    """Write down what rules mean. Raises OSError.
+    """Write checked rules into the cache. Raises OSError.
 
     Args:
-        cache, path, content: as ``recall``.
-        spec: the JSON of the specification, checked.
-        included: real paths of the files it includes, and the digests of their bytes.
-        warnings: what it is warned of, a line each.
+        cache, path, content: as for ``recall``.
+        spec: the JSON of the checked specification.
+        included: digests of the included files' bytes, by real path.
+        warnings: the warnings of the check, a line each.
     """
     anywhere, here = _names(path, content)
     name = anywhere if all(file.startswith(_PACKAGE) for file in included) else here
@@ -76,7 +77,7 @@ def remember(
     with contextlib.suppress(FileExistsError):
         os.mkdir(cache, 0o700)  # noqa: PTH102
     file_retry.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
-    with contextlib.suppress(FileNotFoundError):  # another task empties it too
+    with contextlib.suppress(FileNotFoundError):  # another task removes old files, too
         _forget(cache)
 
 
@@ -89,7 +90,7 @@ def _forget(cache: str) -> None:
 
 
 def _names(path: str, content: bytes) -> tuple[str, str]:
-    """Return the names by the content alone, and by the place as well."""
+    """Return the cache file's name by the rules' content, and its name by content and path."""
     version = f"{__version__}\0{_made()}\0".encode()
     place = f"{os.path.abspath(path)}\0{path}\0".encode(errors="surrogateescape")  # noqa: PTH100
     return (
@@ -99,7 +100,7 @@ def _names(path: str, content: bytes) -> tuple[str, str]:
 
 
 def _made() -> int:
-    """Return when what a specification consists of was last changed, nanoseconds; 0 inside an archive."""
+    """Return the modification time of the specification's module in nanoseconds; 0 where it is unknown."""
     try:
         return os.stat(f"{_PACKAGE}esl/spec.py").st_mtime_ns  # noqa: PTH116
     except OSError:
@@ -117,10 +118,10 @@ def _read(file: str) -> dict[str, Any] | None:
 
 
 def _digest(file: str) -> str:
-    """Return the digest of an included file as it is now, "" when it cannot be read."""
+    """Return the digest of an included file's present content, "" when it cannot be read."""
     try:
         if not os.path.isfile(file):  # noqa: PTH113
-            return ""  # a pipe could keep us waiting
+            return ""  # reading a pipe could block
         with open(file, "rb") as opened:  # noqa: PTH123
             return hexdigest(opened.read(), _SIZE)
     except OSError:

@@ -1,7 +1,7 @@
-"""Rules for one task: checked ESL, or a compiled specification, with a cache in between.
+"""Loads the rules of one task: ESL, which is checked and cached, or a compiled specification.
 
-A wrapped task compiles nothing and does not even import the parser: a workflow of thousands of tasks would
-pay for it thousands of times.
+A task of a wrapped workflow reads a compiled specification and does not import the parser, whose import
+thousands of tasks would repeat.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def load_rules(
     """Return the rules of several files as one specification, None without any file.
 
     Args:
-        files: ESL text, or JSON as ``whesl compile`` prints it.
-        cache: directory of what was compiled before.
-        any_job: the task has no name, so every exception is about it.
-        warn: is told the first warnings of each file, a line each.
+        files: files of ESL text, or of JSON from ``whesl compile``.
+        cache: directory of the cache of checked rules.
+        any_job: whether every exception covers the task, since the task has no name.
+        warn: called with the first warnings of each file, a line each.
 
-    Raises UsageError for what cannot be read or is not valid, with all findings.
+    Raises UsageError, with all findings, for a file that cannot be read or has errors.
     """
     specs = [_load(Path(shipped_policy.place(file)), cache, warn) for file in files]
     if not specs:
@@ -50,12 +50,12 @@ def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec
     known = rules_cache.recall(str(cache), str(path), content)
     spec, warnings = None, known["warnings"] if known is not None else []
     if known is not None:
-        with contextlib.suppress(msgspec.ValidationError):  # another make's
+        with contextlib.suppress(msgspec.ValidationError):  # cached by a WHESL with other records
             spec = msgspec.convert(known["spec"], Spec)
     if spec is None:
         made = _decoded if rules_cache.is_compiled(content) else _compiled
         spec, included, warnings = made(path, content)
-        with contextlib.suppress(OSError):  # the next call checks again
+        with contextlib.suppress(OSError):  # without a cache file the next call checks the rules again
             told = msgspec.to_builtins(spec)
             rules_cache.remember(str(cache), str(path), content, told, included, warnings)
     if warn is not None:
@@ -65,20 +65,20 @@ def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec
 
 
 def _directory(path: Path, content: bytes, file: str) -> Path:
-    """Return the directory of a specification; a compiled one names the file that it was made of."""
+    """Return the directory of a specification's ESL file, whose name a compiled specification contains."""
     directory = path.absolute().parent
     return (directory / file).parent if rules_cache.is_compiled(content) else directory
 
 
 def located(spec: Spec, directory: Path) -> Spec:
-    """Return a specification whose handlers are found from any directory.
+    """Return a specification with absolute paths of its handlers.
 
-    A handler's relative path starts from the directory of the specification's file. Who runs it, an isolator
-    or the coordinator, works elsewhere, and knows the file by the name that its user typed.
+    A handler's relative path starts from the directory of the specification's file. The isolator or the
+    coordinator, which runs the handler, has another working directory.
 
     Args:
         spec: the specification.
-        directory: the absolute path of its file's directory.
+        directory: the absolute path of the directory of the specification's file.
     """
     resources = tuple(
         msgspec.structs.replace(
@@ -105,7 +105,7 @@ def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str], list[str
 
 
 def _compiled(path: Path, content: bytes) -> tuple[Spec, dict[str, str], list[str]]:
-    # Only here: the parser is the heaviest import of all, and a compiled file needs none of it.
+    # Imported only here: the parser is the slowest import, and a compiled file does not need it.
     from whesl.language import checked
     from whesl.language.diagnostics import brief
 
@@ -118,7 +118,7 @@ def _compiled(path: Path, content: bytes) -> tuple[Spec, dict[str, str], list[st
 
 
 def _merged(specs: Sequence[Spec]) -> Spec:
-    """Return specifications as one. Raises UsageError when two of them define the same exception."""
+    """Merge specifications into one. Raises UsageError when two of them define the same exception."""
     exceptions: dict[str, tuple[ExceptionSpec, str]] = {}
     resources: list[ResourceDeclaration] = []
     for spec in specs:

@@ -1,4 +1,4 @@
-"""The policy that ships with WHESL, which ``-e default`` stands for. Standard library only."""
+"""The policy that ships with WHESL, for ``-e default``. Standard library only."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FILESYSTEM, OF = "WHESL_DEFAULT_FILESYSTEM", "WHESL_DEFAULT_FILESYSTEM_OF"
 
 
 def place(rules: str) -> str:
-    """Return the file that rules are in: of ``default`` a shipped one, where no file has that name."""
+    """Return the file of rules: for ``default`` a shipped policy, unless a file has that name."""
     if rules != NAME or os.path.exists(rules):  # noqa: PTH110
         return rules
     return WITH_FILESYSTEM if os.environ.get(FILESYSTEM) and os.environ.get(OF) else FILE
 
 
 def observed(rules: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Whether a site wants the shipped policy to observe first, and nothing else is asked for.
+    """Whether the shipped policy is among the rules and the site's variable makes it observe only.
 
     Args:
-        rules: names of rules, as they were given.
-        environment: where the site says so.
+        rules: the names of rules that the user gave.
+        environment: the variables, with the site's ``WHESL_DEFAULT_OBSERVES``.
     """
     return any(place(name) in (FILE, WITH_FILESYSTEM) for name in rules) and environment.get(OBSERVED) == "1"

@@ -6,9 +6,9 @@ import signal
 
 
 def signal_number(text: str) -> int | None:
-    """Return the number of a signal named ``SIGTERM``, ``TERM`` or ``15``; None when there is no such one."""
+    """Return the number of a signal, given as ``SIGTERM``, ``TERM`` or ``15``; None for no signal."""
     if text.isdecimal() and text.isascii():
-        # A number of more digits is none, and could be too long to be read.
+        # No signal has more than three digits; int() refuses very long texts.
         number = int(text) if len(text) <= 3 else 0
         return number if number in signal.valid_signals() else None
     name = text.upper()

@@ -1,4 +1,4 @@
-"""The checked specification: what ESL text becomes and what every other room reads.
+"""The checked specification: the records that ESL text is compiled to and all other packages read.
 
 Records are frozen and JSON-ready (msgspec structs), so that ``whesl compile`` and the daemons
 exchange exactly these types. Vocabulary: dissertation (2026), section 4.3.3, listing 4.1.
@@ -15,19 +15,19 @@ from whesl.model.workflow import Task, job_matches
 
 SPEC_VERSION = 1
 DEFAULT_LIMIT = 3
-# Of an exception raised on the job itself: Flux (RFC 21) lets 0 end the job; 7 is the mildest.
+# Severity of an exception raised on the job (Flux RFC 21): 0 ends the job, 7 is the mildest.
 DEFAULT_SEVERITY = 7
 
 
 class Level(str, Enum):
-    """Who recovers: the isolator alone, or isolator and coordinator together."""
+    """The level of an exception: the isolator recovers it alone, or isolator and coordinator together."""
 
     JOB_LEVEL = "JOB_LEVEL"
     WORKFLOW_LEVEL = "WORKFLOW_LEVEL"
 
 
 class Entity(str, Enum):
-    """Who carries out a recovery step."""
+    """The entity that carries out a recovery step."""
 
     SCHEDULER = "SCHEDULER"
     WMS = "WMS"
@@ -36,7 +36,7 @@ class Entity(str, Enum):
 
 
 class ResourceKind(str, Enum):
-    """The resources that are built in; any other one has handlers for all its operations."""
+    """The built-in resources; a user's own resource has handlers for all its operations."""
 
     NODE = "NODE"
     JOB = "JOB"
@@ -48,12 +48,12 @@ class ResourceKind(str, Enum):
 
 
 class Operation(str, Enum):
-    """The operations that are built in; any other one has a handler."""
+    """The built-in operations; a user's own operation has a handler."""
 
     ADD = "ADD"
     REMOVE = "REMOVE"
     REPLACE = "REPLACE"
-    CHECKPOINT = "CHECKPOINT"  # of JOB alone
+    CHECKPOINT = "CHECKPOINT"  # for the resource JOB only
 
     def __str__(self) -> str:
         """Return the name: it stands where those of users' own do."""
@@ -61,13 +61,13 @@ class Operation(str, Enum):
 
 
 def operations_of(resource: str | None) -> tuple[str, ...]:
-    """Return the built-in operations of a built-in resource; None for any one."""
+    """Return the built-in operations of a built-in resource; of all resources for None."""
     jobs = resource in (None, ResourceKind.JOB)
     return tuple(operation.value for operation in Operation if jobs or operation is not Operation.CHECKPOINT)
 
 
 class Otherwise(str, Enum):
-    """What happens when an exception's budget is spent, or its recovery cannot be done."""
+    """The action when an exception's budget is spent, or its recovery fails."""
 
     FAIL = "FAIL"
     PAUSE = "PAUSE"
@@ -77,9 +77,9 @@ class Otherwise(str, Enum):
 class RecoveryStep(Record, frozen=True, kw_only=True):
     """One operation on a resource, by an entity, with its arguments (any JSON object).
 
-    Argument strings may use captures of the detection as ``${name}``. ``resource`` is a ``ResourceKind`` or
-    one of the user's own, ``operation`` an ``Operation`` or one of the user's own. ``before_failure``: it is
-    done while the node lives, after a checkpoint that became whole, or not at all.
+    Argument strings may use captures of the detection as ``${name}``. ``resource`` is a ``ResourceKind`` or a
+    user's own resource, ``operation`` is an ``Operation`` or a user's own operation. A step with
+    ``before_failure`` runs while the node still lives, after a complete checkpoint, or not at all.
     """
 
     entity: Entity
@@ -91,20 +91,20 @@ class RecoveryStep(Record, frozen=True, kw_only=True):
 
 
 class JobExceptionRaise(Record, frozen=True, kw_only=True):
-    """An exception that the resource manager is told of: type and severity (1 to 7), as in Flux RFC 21."""
+    """An exception raised with the resource manager: type and severity (1 to 7), as in Flux RFC 21."""
 
     exception_type: str
     severity: int = DEFAULT_SEVERITY
 
 
 class ExceptionSpec(Record, frozen=True, kw_only=True):
-    """An exception: for which jobs (globs), how it is seen, what is done, how often, and what then.
+    """An exception: its jobs (globs), detections, recovery steps, budget of recoveries and last action.
 
-    ``limit`` recoveries are allowed (within ``limit_within`` seconds, if given; ``without_progress``: those
-    since the task last got further); the n-th recovery waits ``backoff * 2**(n-1)`` seconds first; then
-    ``otherwise``. ``escalate_to`` names the exception that
-    ``ESCALATE`` raises; None leaves the choice to the coordinator's default (the task fails visibly).
-    ``raises`` is raised on the job as well, each time, where the resource manager has such exceptions.
+    ``limit`` recoveries are allowed: within ``limit_within`` seconds, if given; with ``without_progress``,
+    since the task's last progress. The n-th recovery first waits ``backoff * 2**(n-1)`` seconds; after the
+    last one ``otherwise`` applies. ``escalate_to`` names the exception that ``ESCALATE`` raises; None selects
+    the coordinator's default (the task fails visibly). ``raises`` is also raised on the job, each time, where
+    the resource manager supports such exceptions.
     """
 
     name: str
@@ -123,7 +123,7 @@ class ExceptionSpec(Record, frozen=True, kw_only=True):
 
 
 class OperationDeclaration(Record, frozen=True, kw_only=True):
-    """An operation that a resource offers, with the custom handler that carries it out, if any."""
+    """An operation of a resource, with its custom handler, None for the built-in operation."""
 
     operation: str
     handler: str | None = None
@@ -148,7 +148,7 @@ class Spec(Record, frozen=True, kw_only=True):
     exceptions: tuple[ExceptionSpec, ...]
 
     def exception(self, name: str) -> ExceptionSpec:
-        """Return the exception called ``name``; raises KeyError."""
+        """Return the exception with the name ``name``. Raises KeyError."""
         for spec in self.exceptions:
             if spec.name == name:
                 return spec
@@ -163,11 +163,16 @@ class Spec(Record, frozen=True, kw_only=True):
         return tuple(spec.name for spec in self.exceptions_of(task))
 
     def place(self, span: Span) -> str:
-        """Return where something stands, as ``file:line``, in whichever file that is."""
+        """Return a place in the specification or an included file as ``file:line``."""
         return f"{span.file or self.file}:{span.line}"
 
     def handler(self, resource: str, operation: str) -> str | None:
-        """Return the custom handler declared for an operation, or None for the built-in one."""
+        """Return the custom handler declared for an operation, or None for the built-in operation.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         for declaration in self.resources:
             if declaration.resource == resource:
                 for offered in declaration.operations:

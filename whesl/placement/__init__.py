@@ -1,1 +1,1 @@
-"""Which nodes a job gets: policies, and what a site installs to follow them."""
+"""Placement: policies that choose a job's nodes, and the parts that a site installs to apply them."""

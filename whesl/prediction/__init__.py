@@ -1,1 +1,1 @@
-"""What is about to happen: failures of nodes, chains of messages before them, nodes that become free."""
+"""Predictions: node failures, chains of log messages that precede them, and the number of free nodes."""

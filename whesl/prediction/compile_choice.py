@@ -1,7 +1,8 @@
 """Whether functions of arrays are compiled in this process.
 
-To compile takes seconds of processor, to load numba half a second: what is done in less in plain Python needs
-neither. The choice is made before ``whesl.prediction.numba_jit`` is loaded, and holds for the process.
+Compilation takes seconds of processor time and loading numba half a second, so short work runs faster as
+plain Python. The choice is made before ``whesl.prediction.numba_jit`` is loaded, and holds for the whole
+process.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ _plain = False
 
 
 def in_plain_python() -> None:
-    """Have the functions run as plain Python; where they are loaded already, they stay as they are."""
+    """Make array functions run as plain Python; functions that are already loaded do not change."""
     global _plain
     _plain = True
 
 
 def compiles() -> bool:
-    """Whether functions are to be compiled where numba is installed."""
+    """Whether array functions are compiled when numba is installed."""
     return not _plain

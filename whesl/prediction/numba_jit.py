@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from whesl.files import machine_code
 from whesl.prediction.compile_choice import compiles
 
-_ROOMS = ("prediction", "placement", "lab", "cloud")  # hold functions that are compiled
+_ROOMS = ("prediction", "placement", "lab", "cloud")  # packages that hold compiled functions
 
 
 def sources() -> str:
     """Return a name for the state of all modules that hold compiled functions.
 
-    numba looks at a function's own file only: after a change of one that it calls in another module, the
-    machine code that it kept would be that of before.
+    numba checks only a function's own file, so its cached machine code becomes stale when a function that it
+    calls in another module changes.
     """
     root = Path(__file__).resolve().parent.parent
     found = hashlib.sha256()
@@ -43,25 +43,25 @@ if TYPE_CHECKING:
     def jit_inner(function: Function) -> Function:
         """Compile a function that makes no arrays.
 
-        It counts no references: where tuples of arrays are handed on for each task, these atomic counts take
-        more time than all else.
+        The compiled function counts no references: where a call passes tuples of arrays for each task, atomic
+        reference counts take more time than all other work.
         """
         return function
 
     def jitable(function: Function) -> Function:
-        """Leave a function as it is, and let compiled ones call it."""
+        """Return the function unchanged; compiled functions may call it."""
         return function
 
 else:
     try:
         numba = importlib.import_module("numba") if compiles() else None
-    except ImportError:  # the extra `predict` alone: placement plugins decide in plain Python
+    except ImportError:  # only the extra `predict` is installed: placement plugins run plain Python
         numba = None
     if numba is None:
         COMPILES = False
 
         def jit(function):
-            """Leave a function as it is."""
+            """Return the function unchanged."""
             return function
 
         jit_inner = jitable = jit
@@ -70,7 +70,8 @@ else:
         COMPILES = not numba.config.DISABLE_JIT
         if not os.environ.get("NUMBA_CACHE_DIR"):
             numba.config.CACHE_DIR = str(machine_code.directory(sources()) or "")
-        # Without a directory of its own numba would look for one, and fail where there is none.
+        # numba without a configured cache directory searches for a writable one, and fails when it finds
+        # none.
         _CACHE = bool(numba.config.CACHE_DIR)
         jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)
         jitable = importlib.import_module("numba.extending").register_jitable

@@ -1,4 +1,4 @@
-"""Boosted trees as arrays: scored here, so that a saved model is data and needs no library that parses it."""
+"""Boosted trees as arrays, scored without XGBoost, so that a saved model is plain data."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Trees(NamedTuple):
     Attributes:
         root: the index of each tree's root, shape (trees,).
         feature: the column that a node compares, shape (nodes,).
-        value: what it compares with, and a leaf's score, shape (nodes,).
-        left: where a lower value goes; -1 for a leaf, shape (nodes,).
-        right: where another goes, shape (nodes,).
+        value: a node's split value, or a leaf's score, shape (nodes,).
+        left: index of the child for values below the split value; -1 for a leaf, shape (nodes,).
+        right: index of the child for all other values, shape (nodes,).
         unknown_left: whether an unknown value (NaN) goes left, shape (nodes,).
     """
 
@@ -37,7 +37,7 @@ class Trees(NamedTuple):
 
 
 def none() -> Trees:
-    """Return no trees: every row's score is 0."""
+    """Return an empty model, which scores every row 0."""
     whole, value = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
     return Trees(whole, whole, value, whole, whole, np.zeros(0, dtype=np.bool_))
 
@@ -67,14 +67,14 @@ def of_booster(booster: Any) -> Trees:
 
 
 def check(trees: Trees, features: int) -> None:
-    """Refuse trees that cannot be walked.
+    """Raise an error for trees whose indices are out of bounds or form a cycle.
 
     Args:
-        trees: of a file.
-        features: how many columns there are.
+        trees: the trees read from a file.
+        features: number of feature columns.
 
     Raises:
-        ValueError: an index that is out of bounds, or a way that does not end.
+        ValueError: an index is out of bounds, or a path has no end.
     """
     nodes = len(trees.feature)
     own = np.arange(nodes)

@@ -1,4 +1,4 @@
-"""What every resource manager's allocation has to do: tests to be inherited from by an adapter's own."""
+"""Contract tests of allocations, which the tests of each resource manager's adapter inherit."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from whesl.testing.contract_rjms import DEADLINE, MARK, marked, wait_until
 
 
 class AllocationContract:
-    """The inside face, in a running job (or on a machine of its own)."""
+    """Tests of an allocation inside a running job (or on a single machine)."""
 
-    # How a shell on a node tells the node's name.
+    # A shell expression for the name of the node that the shell runs on.
     node_name = "$SLURMD_NODENAME"
 
     @pytest.fixture
     def allocation(self) -> Allocation:
-        """Return the adapter under test, for a running job, of three nodes where there can be several."""
+        """Return the adapter under test for a running job, with three nodes where several are possible."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -37,16 +37,21 @@ class AllocationContract:
 
     @pytest.fixture
     def mark(self) -> Iterator[str]:
-        """Return a mark for the processes of this test; what has it at the end is killed."""
+        """Return a mark for this test's processes; processes with the mark are killed at the end."""
         mark = secrets.token_hex(8)
         yield mark
         for process in marked(mark):
-            with contextlib.suppress(psutil.NoSuchProcess):  # ended meanwhile
+            with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended meanwhile
                 process.kill()
 
     @staticmethod
     def end(step: Step, seconds: float = DEADLINE) -> int:
-        """Wait for a step's end and return its status."""
+        """Wait for a step's end and return its exit status.
+
+        Args:
+            step: the step.
+            seconds: the longest time to wait.
+        """
         wait_until(lambda: step.poll() is not None, "the step has ended", seconds)
         status = step.poll()
         assert status is not None
@@ -124,7 +129,7 @@ class AllocationContract:
         allocation.signal(step, signal.SIGTERM)
         wait_until(lambda: all((shared / f"got.{node}").exists() for node in nodes), "all tasks got it")
         assert self.end(step) != 0
-        allocation.signal(step, signal.SIGTERM)  # of a step that has ended: no error
+        allocation.signal(step, signal.SIGTERM)  # a signal to a step that has ended is no error
 
     def test_a_kill_ends_it_everywhere(self, allocation: Allocation, shared: Path, mark: str) -> None:
         nodes = allocation.describe().nodes
@@ -180,7 +185,13 @@ class AllocationContract:
     def check_hidden(
         self, environment: dict[str, str], allocation: Allocation, active: tuple[str, ...]
     ) -> None:
-        """Check the variables that make launchers see ``active`` alone."""
+        """Check the variables that make launchers use only the nodes ``active``.
+
+        Args:
+            environment: the variables of a step.
+            allocation: the adapter under test.
+            active: names of the nodes that the launchers may use.
+        """
         assert hostlist.expand(environment["SLURM_JOB_NODELIST"]) == active
         assert environment["SLURM_JOB_NODELIST"] == environment["SLURM_NODELIST"]
         assert environment["SLURM_NNODES"] == environment["SLURM_JOB_NUM_NODES"] == "2"
@@ -190,17 +201,17 @@ class AllocationContract:
 
 
 class NodeLossContract:
-    """The inside face while a node dies. Each test gets an allocation of its own of three nodes."""
+    """Tests of an allocation whose node dies. Each test gets a new allocation of three nodes."""
 
-    # False: ``kill_node`` only cuts the node off, and what runs on it lives on, which the agents have to end.
+    # False: ``kill_node`` only disconnects the node; its processes live on, and the agents have to end them.
     dies = True
     # How a shell on a node tells the node's name.
     node_name = "$SLURMD_NODENAME"
-    # The adapter can tell that the resource manager's own daemon on a node has ended.
+    # Whether the adapter detects that the resource manager's own daemon on a node has ended.
     tells_gone = False
 
     def prepare(self, allocation: Allocation) -> None:
-        """Wait for what the adapter finds out in the background before it can tell that."""
+        """Wait until the adapter has collected, in the background, what it needs to detect a dead node."""
 
     @pytest.fixture
     def allocation(self) -> Allocation:
@@ -209,7 +220,7 @@ class NodeLossContract:
 
     @pytest.fixture
     def kill_node(self) -> Callable[[str], None]:
-        """Return what takes a node's power."""
+        """Return a function that kills the node with a name, as a power failure does."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -220,7 +231,7 @@ class NodeLossContract:
     def test_a_spare_takes_over_at_once(
         self, allocation: Allocation, kill_node: Callable[[str], None], shared: Path
     ) -> None:
-        """The old step's end is not waited for, and its tasks on the living node can be killed."""
+        """The next step does not wait for the old one, whose tasks on the living node can be killed."""
         first, second, spare = allocation.describe().nodes
         mark = secrets.token_hex(8)
         old = allocation.launch(

@@ -1,7 +1,7 @@
-"""Contract tests of placement policies, in a simulated machine of twelve nodes of which some fail.
+"""Contract tests of placement policies, in a simulated machine of twelve nodes, some of which fail.
 
-A test module makes a subclass of ``PolicyContract`` and gives it a fixture ``policy``. That each job starts
-once, on as many free nodes as it asks for, is checked by the simulation at each decision.
+A test module makes a subclass of ``PolicyContract`` with a fixture ``policy``. At each decision the
+simulation checks that each job starts once, on as many free nodes as it asks for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NODES, JOBS = 12, 150
 
 
 class PolicyContract:
-    """What has to hold for any policy."""
+    """Tests that any placement policy has to pass."""
 
     @pytest.fixture
     def policy(self) -> Policy:
@@ -44,7 +44,7 @@ class PolicyContract:
 
     @pytest.fixture
     def history(self) -> History:
-        """Return failures of the nodes, each over after ten minutes."""
+        """Return failures of the nodes, each of which lasts ten minutes."""
         draw = np.random.default_rng(8)
         starts = np.sort(draw.uniform(0, 400 * JOBS, 30))
         return merged(NODES, 0.0, 1e6, [(int(draw.integers(NODES)), at, at + 600.0) for at in starts])
@@ -59,14 +59,14 @@ class PolicyContract:
     def test_all_jobs_run_although_nodes_fail(
         self, policy: Policy, work: Workload, history: History, predicted: bool
     ) -> None:
-        """With a predictor that knows it all, and without one."""
+        """All jobs run with a perfect predictor of failures, and without a predictor."""
         predictor = exact(history) if predicted else None
         attempts = simulate(work, NODES, policy, history=history, predictor=predictor)
         assert set(attempts.job[~attempts.killed].tolist()) == set(range(JOBS))
         self.check_apart(attempts)
 
     def test_it_decides_alike_for_the_same(self, policy: Policy, work: Workload, history: History) -> None:
-        """It keeps nothing between two calls."""
+        """A policy keeps no state between two calls, so that equal inputs lead to equal decisions."""
         first, second = (simulate(work, NODES, policy, history=history) for _ in range(2))
         assert all(np.array_equal(getattr(first, name), getattr(second, name)) for name in first._fields)
 

@@ -1,6 +1,6 @@
-"""Contract tests of failure predictors: those of ``whesl.prediction.failures`` pass them.
+"""Contract tests of failure predictors; the predictors of ``whesl.prediction.failures`` pass them.
 
-A test module makes a subclass of ``PredictorContract`` and gives it a fixture ``fit``.
+A test module makes a subclass of ``PredictorContract`` with a fixture ``fit``.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 class PredictorContract:
-    """What has to hold for any predictor."""
+    """Tests that any failure predictor has to pass."""
 
-    # False: the predictor is told of failures before they happen, as a bound for others.
+    # False: the predictor knows failures before they happen, as an upper bound for other predictors.
     knows_the_past_alone = True
-    # From so many days of the history on it is asked; ``fit`` is given what was known then.
+    # Day of the history up to which ``fit`` gets the failures; the predictor is asked about later times.
     split = 100.0
 
     @pytest.fixture
     def fit(self) -> Callable[[History], Predictor]:
-        """Return what makes the predictor from a history."""
+        """Return the function that fits the predictor to a history."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -45,11 +45,16 @@ class PredictorContract:
 
     @pytest.fixture
     def predictor(self, fit: Callable[[History], Predictor], machine: History) -> Predictor:
-        """Return the predictor, fitted to the first part, with what is known at the end."""
+        """Return the predictor, fitted to the first part of the history and given the whole history.
+
+        Args:
+            fit: fits the predictor to a history.
+            machine: the whole history.
+        """
         return fit(machine.until(self.split * DAY)).observe(machine)
 
     def test_it_answers_with_probabilities(self, predictor: Predictor) -> None:
-        """Of any shapes that NumPy broadcasts; a longer interval is no safer, an empty one is safe."""
+        """Probabilities have any shape that NumPy broadcasts; they rise with the interval, from 0."""
         node, start = np.arange(12)[:, None], np.linspace(self.split, 199, 7)[None, :] * DAY
         before = np.zeros((12, 7))
         for duration in (0.0, HOUR, DAY, 30 * DAY):
@@ -70,7 +75,7 @@ class PredictorContract:
             assert told.evidence.strip()
 
     def test_loops_get_the_same_answers(self, predictor: Predictor) -> None:
-        """Its arrays say what it says itself."""
+        """The predictor's arrays for compiled loops give the same probabilities as the predictor itself."""
         node = np.arange(12)
         start, duration = np.full(12, 150 * DAY), np.full(12, 2 * DAY)
         for known in (start, start - DAY):
@@ -80,7 +85,7 @@ class PredictorContract:
     def test_it_does_not_know_the_future(
         self, fit: Callable[[History], Predictor], predictor: Predictor, machine: History
     ) -> None:
-        """With a history that goes on it answers as it did before that went on."""
+        """Later failures in the history do not change the answers for earlier times."""
         if not self.knows_the_past_alone:
             pytest.skip("it is told of the future")
         early = fit(machine.until(self.split * DAY))

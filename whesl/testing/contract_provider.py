@@ -1,6 +1,6 @@
-"""Contract tests of providers of instances: all of ``whesl.cloud.providers`` pass them.
+"""Contract tests of providers of instances; all of ``whesl.cloud.providers`` pass them.
 
-A test module makes a subclass of ``ProviderContract`` and gives it a fixture ``provider``.
+A test module makes a subclass of ``ProviderContract`` with a fixture ``provider``.
 """
 
 from __future__ import annotations
@@ -26,14 +26,26 @@ PATIENCE = 60.0
 
 
 def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait for something, bounded."""
+    """Wait until a condition holds, at most for some time.
+
+    Args:
+        condition: returns whether the wait is over.
+        what: a description of the condition, for the error.
+        patience: the longest wait, seconds.
+    """
     waiting.until(condition, what, patience)
 
 
 def request(
     seconds: float = 600.0, *, command: str = "", market: Market = Market.ON_DEMAND
 ) -> InstanceRequest:
-    """Return a request that no other test makes, for an instance of so many seconds."""
+    """Return a request for an instance, with a token that no other test uses.
+
+    Args:
+        seconds: the instance's time, seconds.
+        command: the command that the instance runs.
+        market: on-demand or spot.
+    """
     return InstanceRequest(
         token=f"token-{uuid.uuid4().hex}",
         workflow=f"workflow-{uuid.uuid4().hex}",
@@ -45,12 +57,12 @@ def request(
 
 
 class ProviderContract:
-    """What has to hold for any provider."""
+    """Tests that any provider of instances has to pass."""
 
-    shortest = 3.0  # seconds until the end time, for the test of it
+    shortest = 3.0  # seconds until the end time in ``test_it_ends_at_its_end_time``
 
     def test_one_instance_for_a_token(self, provider: Provider) -> None:
-        """The same request again is the same instance, also from several callers at once."""
+        """A repeated request returns the same instance, also to several callers at once."""
         asked = request()
         found: list[Instance] = []
         callers = [Thread(target=lambda: found.append(provider.start(asked))) for _ in range(3)]
@@ -64,7 +76,7 @@ class ProviderContract:
         provider.terminate([found[0].id])
 
     def test_another_request_with_a_used_token_is_refused(self, provider: Provider) -> None:
-        """Nothing is started for it."""
+        """Another request with a used token starts no instance."""
         asked = request()
         first = provider.start(asked)
         other = InstanceRequest(
@@ -80,7 +92,7 @@ class ProviderContract:
         provider.terminate([first.id])
 
     def test_it_is_found_by_token_and_by_tag(self, provider: Provider) -> None:
-        """With what it was asked for."""
+        """An instance is found by its token and its tag, with the values of its request."""
         asked = request()
         started = provider.start(asked)
         until(lambda: provider.find(asked.token) is not None, "the token finds it")
@@ -97,7 +109,7 @@ class ProviderContract:
         provider.terminate([started.id])
 
     def test_it_runs_and_is_terminated(self, provider: Provider) -> None:
-        """Twice is no error, nor is one that never was; its token does not start another one."""
+        """To terminate an instance twice, or an unknown one, is no error; its token starts no other one."""
         asked = request()
         started = provider.start(asked)
         until(lambda: self._state(provider, asked) is InstanceState.RUNNING, "it runs")
@@ -109,20 +121,20 @@ class ProviderContract:
         assert again.id == started.id and again.state is InstanceState.ENDED
 
     def test_it_ends_at_its_end_time(self, provider: Provider) -> None:
-        """Although nobody ends it."""
+        """An instance ends at its end time without a call of ``terminate``."""
         asked = request(self.shortest)
         provider.start(asked)
         until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended by itself")
         assert time.time() >= asked.ends
 
     def test_it_ends_with_its_command(self, provider: Provider) -> None:
-        """An instance whose work is over, or has died, is not paid for any longer."""
+        """An instance ends when its command has ended or died, so that it costs nothing more."""
         asked = request(command="kill -9 $$")
         provider.start(asked)
         until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended with its command")
 
     def test_spot(self, provider: Provider) -> None:
-        """A spot instance says that it is one."""
+        """A spot instance is reported as a spot instance."""
         asked = request(market=Market.SPOT)
         started = provider.start(asked)
         assert [instance.market for instance in provider.instances(asked.workflow)] == [Market.SPOT]

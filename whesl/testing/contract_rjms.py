@@ -1,13 +1,13 @@
-"""What every adapter of the resource managers' port has to do, as tests.
+"""Contract tests of schedulers, which the tests of each resource manager's adapter inherit.
 
-An adapter's test module derives from this class, and from those of ``contract_allocation``, and gives the
-fixtures that they ask for::
+An adapter's test module derives from the class here, and from those of ``contract_allocation``, and defines
+their fixtures::
 
     class TestMyScheduler(SchedulerContract):
         @pytest.fixture
         def scheduler(self) -> Scheduler: ...
 
-The tests wait with a deadline and never for a fixed time.
+The tests wait for conditions up to a deadline, never for a fixed time.
 """
 
 from __future__ import annotations
@@ -27,12 +27,18 @@ from whesl.model.states import JobState, NodeState
 from whesl.testing.waiting import until
 
 DEADLINE = 60.0
-# Marks the processes of a test, wherever they run on this machine.
+# Environment variable that marks a test's processes anywhere on this machine.
 MARK = "WHESL_CONTRACT_MARK"
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = DEADLINE) -> None:
-    """Return when the condition holds; fail the test after ``seconds``."""
+    """Wait until a condition holds, or fail the test.
+
+    Args:
+        condition: returns something true when the wait is over.
+        what: a description of the condition, for the failure.
+        seconds: the longest wait.
+    """
     until(condition, what, seconds)
 
 
@@ -44,16 +50,16 @@ def marked(mark: str) -> list[psutil.Process]:
             if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except psutil.Error:
-            continue  # ended meanwhile, or another user's
+            continue  # the process has ended meanwhile, or is another user's
     return found
 
 
 class SchedulerContract:
-    """The outside face. Needs a cluster of at least three nodes that nothing else uses."""
+    """Tests of a scheduler from outside of jobs, on a cluster of at least three nodes without other jobs."""
 
-    # False: the resource manager never runs a job again under its id, and says so.
+    # False: the resource manager never runs a job again under its id, and refuses to.
     can_requeue = True
-    # False: this adapter never takes a node out of service, and says so.
+    # False: this adapter never takes a node out of service, and refuses to.
     can_mark = True
 
     @pytest.fixture
@@ -63,7 +69,7 @@ class SchedulerContract:
 
     @pytest.fixture
     def unreachable(self) -> Scheduler:
-        """Return an adapter whose resource manager does not answer, and that gives up within seconds."""
+        """Return an adapter that gives up within seconds, since its resource manager does not answer."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -73,7 +79,12 @@ class SchedulerContract:
 
     @pytest.fixture
     def job(self, scheduler: Scheduler, shared: Path) -> Iterator[Callable[..., JobRequest]]:
-        """Return a maker of requests for a script; jobs that still run at the end are cancelled."""
+        """Return a function that makes a request for a script; jobs still running at the end are cancelled.
+
+        Args:
+            scheduler: the adapter under test.
+            shared: a directory that jobs can write to.
+        """
         made: list[JobRequest] = []
 
         def make(script: str, **fields: object) -> JobRequest:
@@ -94,7 +105,13 @@ class SchedulerContract:
 
     @staticmethod
     def wait(scheduler: Scheduler, job_id: str, *states: JobState) -> JobRecord:
-        """Wait until a job is in one of the states and return its record."""
+        """Wait until a job is in one of some states and return its record.
+
+        Args:
+            scheduler: the adapter under test.
+            job_id: the job's id.
+            states: the states to wait for.
+        """
         wait_until(lambda: scheduler.jobs([job_id])[job_id].state in states, f"job {job_id} in {states}")
         return scheduler.jobs([job_id])[job_id]
 
@@ -229,7 +246,7 @@ class SchedulerContract:
     def test_a_request_is_tried_without_a_job(
         self, scheduler: Scheduler, job: Callable[..., JobRequest], shared: Path
     ) -> None:
-        """What would be refused is refused beforehand, where it can be asked; nothing is queued."""
+        """A resource manager that checks requests without a job refuses a wrong one, and queues nothing."""
         if not isinstance(scheduler, TriesRequests):
             pytest.skip("it cannot be asked beforehand")
         good, bad = job(f"touch {shared}/tried"), job("true", partition="no-such-partition")
@@ -263,7 +280,7 @@ class SchedulerContract:
     def test_a_node_is_free_that_has_no_job_and_takes_one(
         self, scheduler: Scheduler, job: Callable[..., JobRequest]
     ) -> None:
-        """Flux's nodes were never free, as none is called idle; any partition had all nodes."""
+        """A node without a job is free and takes a job, also where no node has the state idle (Flux)."""
         if not isinstance(scheduler, CountsFree):
             pytest.skip("it does not count free nodes")
         with pytest.raises(RefusedError, match="no-such-partition"):

@@ -1,7 +1,7 @@
-"""Contract tests of workflow managers: all of ``whesl.managers.workflow`` pass them.
+"""Contract tests of workflow managers; all of ``whesl.managers.workflow`` pass them.
 
-A test module makes a subclass of ``WorkflowManagerContract`` and gives it ``manager`` and ``text``. What a
-manager's program does with a wrapped file is tested where that program is.
+A test module makes a subclass of ``WorkflowManagerContract`` with ``manager`` and ``text``. Runs of wrapped
+files by the manager's own program are tested where that program is installed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ _OTHERS = ("", "hello\n", "{}\n", "[1, 2]\n", "\x00\x01", "#")
 
 
 class WorkflowManagerContract:
-    """What has to hold for any workflow manager."""
+    """Tests that any workflow manager has to pass."""
 
-    # A file of this manager's, with a task or more, and the name that it has.
+    # The content of a workflow file of this manager with at least one task, and the file's name.
     text = ""
     file = "study"
-    # The manager's own command, where reading a file needs it; tests that read are skipped without it.
+    # The manager's own command if it is needed to read a file; without it, tests that read are skipped.
     program = ""
 
     def read(self, manager: WorkflowManager, source: Path) -> Workflow:
-        """Return the workflow of the file; the test is skipped where it cannot be read here."""
+        """Return the workflow of a file; skip the test where the manager's command is missing.
+
+        Args:
+            manager: the manager under test.
+            source: the file.
+        """
         if self.program and shutil.which(self.program) is None:
             pytest.skip(f"{self.program} is not on PATH")
         return manager.read([str(source)], workflow="w")
@@ -40,7 +45,12 @@ class WorkflowManagerContract:
 
     @pytest.fixture
     def source(self, manager: WorkflowManager, tmp_path: Path) -> Path:
-        """Return the file."""
+        """Return the path of a file with the content ``text``.
+
+        Args:
+            manager: the manager under test.
+            tmp_path: the directory for the file.
+        """
         path = tmp_path / self.file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.text)
@@ -49,7 +59,7 @@ class WorkflowManagerContract:
 
     @pytest.fixture
     def options(self, tmp_path: Path) -> FluxifyOptions:
-        """Return what the wrapped tasks are told."""
+        """Return the options of the wrapped tasks."""
         return FluxifyOptions(
             program=("/opt/whesl/bin/whesl",),
             workflow="w",
@@ -102,6 +112,6 @@ class WorkflowManagerContract:
         assert [task.id for task in after.tasks] == [task.id for task in before.tasks]
 
     def test_what_is_none_is_refused(self, manager: WorkflowManager, tmp_path: Path) -> None:
-        """With a sentence; a file that is not there, too."""
+        """A file that is no workflow, or is missing, is refused with a sentence."""
         with pytest.raises(UsageError):
             manager.read([str(tmp_path / "missing")])

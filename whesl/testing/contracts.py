@@ -1,6 +1,6 @@
-"""Contract tests: what an adapter of each port has to do. A test class inherits one and gives its fixtures.
+"""Contract tests for the adapters of each port. A test class inherits a contract and defines its fixtures.
 
-Needs pytest; call ``pytest.register_assert_rewrite("whesl.testing")`` first for failures that say more.
+Needs pytest; call ``pytest.register_assert_rewrite("whesl.testing")`` first for detailed failures.
 """
 
 from whesl.testing.contract_allocation import AllocationContract as AllocationContract

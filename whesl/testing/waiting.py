@@ -1,4 +1,4 @@
-"""Waiting for something to become true: bounded, and at a cost in proportion to a look's."""
+"""Waiting for a condition up to a time limit, with pauses in proportion to the cost of a check."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Seconds between two looks, and how many times the processor time of a look is paused after it: what starts
-# a process or reads a journal costs a hundred times as much as a look at a file's name.
+# Least and greatest pause between two checks, seconds, and the pause in multiples of a check's processor
+# time: a check that starts a process or reads a journal costs a hundred times one of a file's name.
 LEAST = 0.01
 MOST = 1.5
 PAUSE = 19
-# What has to come is waited for so many times as long as it may take where nothing else runs.
+# Factor of the time limit on a busy machine, relative to the time on a machine where nothing else runs.
 BUSY = 3
-# The end of a long wait is seen late by at most this part of it.
+# Greatest delay in noticing the end of a long wait, as a fraction of the wait.
 LATE = 0.02
 
 
 def looks(patience: float) -> Iterator[None]:
-    """Yield until the time is over, and once more then, with a pause after each look of the caller's.
+    """Yield for each check of the caller until the time is over, and once more then; pause after each check.
 
     Args:
-        patience: in seconds of a machine that is not busy.
+        patience: the time limit on a machine that is not busy, seconds.
     """
     began = now = time.monotonic()
     while now < began + BUSY * patience:
@@ -39,10 +39,10 @@ def until(
     """Call a condition until its result is true and return that; AssertionError when it takes too long.
 
     Args:
-        condition: whose result is wanted.
-        what: is waited for.
-        patience: in seconds of a machine that is not busy.
-        meanwhile: is called before each call of the condition.
+        condition: returns the result, something false to go on waiting.
+        what: a description of the condition, for the error.
+        patience: the time limit on a machine that is not busy, seconds.
+        meanwhile: called before each call of the condition.
     """
     for _ in looks(patience):
         meanwhile()
@@ -52,6 +52,6 @@ def until(
 
 
 def _spent() -> float:
-    """Return the processor time of this process and of those that it has waited for, in seconds."""
+    """Return the processor time of this process and of its ended children, in seconds."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + ended.ru_utime + ended.ru_stime

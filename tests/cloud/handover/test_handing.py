@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from whesl.cli.cloud.handover import handover
 from whesl.cloud.handover.handing import Handing, Task
 from whesl.managers.resource.port import JobRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
@@ -183,3 +184,11 @@ def test_what_could_not_be_brought_back_remains_there(
     with pytest.raises(RefusedError, match="not a file below"):
         call().run()
     assert "remove" not in names(there) and there.claimed
+
+
+@pytest.mark.parametrize("name", ["A;touch x", "A-B", "", "9A", "BASH_FUNC_f%%", "NOT_SET_ANYWHERE"])
+def test_a_name_that_no_shell_can_export_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name and name != "NOT_SET_ANYWHERE":
+        monkeypatch.setenv(name, "1")
+    with pytest.raises(UsageError, match="--export"):
+        handover.main(["--export", name, "east", "true"], standalone_mode=False)

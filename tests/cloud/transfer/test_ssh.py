@@ -77,19 +77,15 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
 
 @pytest.fixture
 def store(sshd: Sshd, tmp_path: Path) -> Iterator[SshStore]:
-    # A socket's path has to be short.
-    control = Path("/tmp") / f"whesl-ssh-{os.getpid()}"
     made = SshStore(
         f"{getpass.getuser()}@127.0.0.1",
         str(tmp_path / "there"),
         port=sshd.port,
-        control=control,
         options=sshd.options,
         timeout=30,
     )
     yield made
     made.close()
-    shutil.rmtree(control, ignore_errors=True)
 
 
 class TestContract(StoreContract):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -74,6 +76,38 @@ def test_a_signal_ends_a_task_whose_isolator_has_not_loaded(bench: Bench, checke
     # Before its job is written down, the command has begun nothing, and ends by the signal as any does.
     until(bench.directory.job_file.exists, "its job")
     child.send_signal(signal.SIGTERM)
+    assert child.wait(60) == -signal.SIGTERM
+    until(lambda: bench.kinds()[-1:] == ["finished"], "its record")
+
+
+# A program that is sent SIGTERM when its task is written down and not yet started.
+SIGNALLED = """\
+import os, signal, sys
+from whesl.files import file_retry
+from whesl.cli import main
+replace = file_retry.replace
+def signalled(path, *rest, **more):
+    replace(path, *rest, **more)
+    if os.path.basename(path) == "job.json":
+        os.kill(os.getpid(), signal.SIGTERM)
+file_retry.replace = signalled
+main()
+"""
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_signal_that_comes_while_the_task_is_written_down_ends_it(
+    bench: Bench, checked: str, fast: bool
+) -> None:
+    options = () if fast else ("--nodes", "1")
+    words = ("exec", "--task-dir", str(bench.directory.path), "--no-coordinator", *options, "-e", checked)
+    child = subprocess.Popen(
+        [sys.executable, "-c", SIGNALLED, *words, "--step", "app", "--", "sleep", "600"],
+        env=bench.environment,
+        cwd=bench.place,
+        stdin=subprocess.DEVNULL,
+    )
+    bench.started.append(child)
     assert child.wait(60) == -signal.SIGTERM
     until(lambda: bench.kinds()[-1:] == ["finished"], "its record")
 

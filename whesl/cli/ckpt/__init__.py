@@ -6,7 +6,7 @@ import click
 
 from whesl.cli.group import HELP, LazyGroup
 
-# name: (module below whesl.cli.ckpt, one line of help).
+# Command's name: (module below whesl.cli.ckpt, one line of help).
 COMMANDS = {
     "run": ("run_serve", "Run a program whose checkpoints are coordinated."),
     "predict": ("control", "Say that a node is about to fail."),

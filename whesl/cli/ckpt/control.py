@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
-    """Tell all running tasks that use a node that it is predicted to fail; else the coordinator alone.
+    """Send a predicted failure to all running tasks on the node, or else to the checkpoints' coordinator.
 
     Args:
-        prediction: of the node's failure.
-        identity: the same is passed on once only.
+        prediction: the prediction of the node's failure.
+        identity: an id; several predictions with the same id are sent only once.
 
     Raises:
         RefusedError: neither a task nor a coordinator of checkpoints uses the node.
-        TransientError: nobody answers.
+        TransientError: the coordinator does not answer.
     """
     from whesl.checkpoints import control
     from whesl.checkpoints.core.states_and_events import Predicted

@@ -1,4 +1,4 @@
-"""``whesl ckpt list | interval``: what is there, and how often to write it."""
+"""``whesl ckpt list | interval``: the existing checkpoints, and the interval between checkpoints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whesl.model.errors import UsageError
 
 
 def _of_job(name: str | None) -> tuple[Path, int]:
-    """Return the running job's directory, and how many nodes run its ranks."""
+    """Return the running job's directory, and the number of nodes with its ranks."""
     from whesl.checkpoints import control
     from whesl.checkpoints.messages import StatusAsked
 

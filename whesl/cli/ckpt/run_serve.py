@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from whesl.checkpoints.rank_page import Page
 
-ALONE = "alone"  # the run of an agent that nobody but its user has started
+ALONE = "alone"  # the run's name of an agent that the user has started alone
 
 NAME: str | None = option(None, "The job's name; default: the resource manager's id, else 'default'.", "JOB")
 
@@ -56,7 +56,7 @@ class Coordinated:
 
 
 def _until() -> Callable[[], bool]:
-    """Return what says whether SIGTERM or SIGINT has come."""
+    """Return a function that tells whether SIGTERM or SIGINT has come."""
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _got, _frame: stopped.set())
@@ -186,7 +186,7 @@ def agent(
     chosen = rendezvous.name_of_job(name)
     address = rendezvous.find(rendezvous.folder(chosen))
     if address is None and of_run != ALONE:
-        return  # its program has ended already; `whesl ckpt run` starts it again where that is not so
+        return  # the program has ended; otherwise `whesl ckpt run` starts the agent again
     if address is None:
         raise UsageError(
             f"no coordinator of the checkpoints of job {chosen} was found",
@@ -195,7 +195,7 @@ def agent(
     here = node or rendezvous.name_of_node()
     place = job_launch.page_of(chosen, of_run, here)
     rank_page.remove_ownerless(place.parent)
-    page = rank_page.Page(place, Path(address.directory))  # this process's: an agent that is killed leaves it
+    page = rank_page.Page(place, Path(address.directory))  # owned by this process; a killed agent leaves it
     try:
         status = kept_alive(lambda: _serve_ranks(chosen, here, page))
     finally:
@@ -204,7 +204,7 @@ def agent(
 
 
 def _serve_ranks(name: str, node: str, page: Page) -> None:
-    """Be a node's agent until a signal comes, or the coordinator says that the program has ended."""
+    """Run a node's agent until a signal comes, or the coordinator reports the program's end."""
     until = _until()
     from whesl.checkpoints import rendezvous
     from whesl.checkpoints.agent import Agent

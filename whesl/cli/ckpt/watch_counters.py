@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whesl.placement.site.node_counters import Reading
 
-# What a counter that went up says: seconds until the node fails, and how sure that is. Chosen, not measured.
+# Prediction for a risen counter: seconds until the node fails, and the probability. Chosen, not measured.
 SAYS = {
     "memory uncorrected": (120.0, 0.5),
     "memory corrected": (3600.0, 0.05),
@@ -85,7 +85,7 @@ def watch(
 
 
 def _first(reading: Reading, says: Mapping[str, tuple[float, float]]) -> str:
-    """Return what the first look found, for people."""
+    """Return a sentence on the first reading of the counters."""
     from whesl.placement.site.node_counters import STATES
 
     if not reading.counters:

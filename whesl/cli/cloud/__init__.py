@@ -1,4 +1,4 @@
-"""``whesl cloud``: one file per command, imported only when it is called."""
+"""``whesl cloud``: one file per command, imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from whesl.cli.group import HELP, LazyGroup
 
-# name: (module below whesl.cli.cloud, one line of help).
+# Command's name: (module below whesl.cli.cloud, one line of help).
 COMMANDS = {
     "forecast": ("forecast", "Forecast free nodes of a cluster, from its job log."),
     "plan": ("plan", "Offer plans: deadline, cost, and the probability of meeting it."),

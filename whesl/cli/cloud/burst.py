@@ -1,4 +1,4 @@
-"""``whesl cloud burst``: Slurm's CLOUD nodes as instances, and the reaper of those that are left over."""
+"""``whesl cloud burst``: Slurm's CLOUD nodes as instances, and the reaper of forgotten instances."""
 
 from __future__ import annotations
 

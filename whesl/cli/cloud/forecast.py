@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
-# Of the published predictor's trees; tests hold them to ``whesl.prediction.free_nodes.published_predictor``,
-# which loads NumPy.
+# Losses of the published predictor's trees; tests compare them with
+# ``whesl.prediction.free_nodes.published_predictor``, which loads NumPy and is not imported here.
 LOSSES = ("rmse", "rmsle", "huber")
 
 
 @dataclass(frozen=True)
 class _Log:
-    """The job log that is learned from, and how it is read and told of."""
+    """Options for the job log that is learned from: its file and form, and the progress display."""
 
     logs: tuple[Path, ...] = argument(nargs=-1, required=True, type=FILE, metavar="LOG...")
     per_node: float = option(1.0, "Processors of a node [1].", "N", least=1)

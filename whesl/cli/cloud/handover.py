@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import click
 
 from whesl.cli.options import FILE
 from whesl.cli.parameters import argument, option, parameters
+from whesl.model.errors import UsageError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # what a shell can export
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -43,6 +47,11 @@ def handover(
     from whesl.cloud.handover.other_cluster import OtherCluster
     from whesl.runtime.wire.keys import home
 
+    for name in exported:
+        if not _VARIABLE.fullmatch(name):
+            raise UsageError(f"--export {name!r} is not the name of a variable")
+        if name not in os.environ:
+            raise UsageError(f"--export {name}: no variable of this name is set here")
     place = home()
     file = clusters or place / CLUSTERS
     settings = load(file, cluster)
@@ -52,7 +61,7 @@ def handover(
         command=command[1:] if command[0] == "--" else command,
         inputs=inputs,
         outputs=outputs,
-        environment={name: os.environ[name] for name in exported if name in os.environ},
+        environment={name: os.environ[name] for name in exported},
         nodes=nodes,
         time_limit=time_limit,
     )

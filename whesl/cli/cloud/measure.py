@@ -131,7 +131,7 @@ def measure(
 
 
 def _writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before anything is paid for."""
+    """Refuse a file that cannot be written, before any cost arises."""
     there = path.exists()
     try:
         path.open("ab").close()
@@ -144,7 +144,7 @@ def _writable(path: Path) -> None:
 
 
 def _sample(text: str) -> tuple[float, float]:
-    """Return the share of the tasks and the seconds that a sample may take."""
+    """Return the greatest share of the tasks, and the greatest time in seconds, of a sample."""
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip()):
         share = float(match[1]) / 100
         if 0 < share <= 1:

@@ -1,4 +1,4 @@
-"""``whesl cloud plan`` and ``whesl cloud prices``: the menu, and the prices behind it."""
+"""``whesl cloud plan`` and ``whesl cloud prices``: the menu of plans, and the prices it uses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def plan(
     moments = refusals.of(lambda: planning.moments(deadlines, now))
     foreseen = refusals.of(lambda: planning.foreseen(forecast, free, now))
     if foreseen is None and (forecast or free):
-        foreseen = plan_menu.constant([0.0], now)  # it was refused, and there is a cluster
+        foreseen = plan_menu.constant([0.0], now)  # the forecast was refused, but there is a cluster
     case = refusals.of(
         lambda: planning.case(
             workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes

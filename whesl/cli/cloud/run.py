@@ -1,4 +1,4 @@
-"""``whesl cloud run``: carry a workflow out on a cluster and a cloud, and take it up again."""
+"""``whesl cloud run``: carry a workflow out on a cluster and a cloud, and continue a killed run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def run(
                 foreseen = refusals.of(lambda: plan_menu.constant([idle(site)], now))
         for path in (*rules, *map(Path, site.rules if site else ())):
             refusals.of(partial(load_rules, (str(path),), places.rules_cache(keys.home()), any_job=True))
-        # Where the nodes that are free were refused, the stages that need the cluster still have one.
+        # If the number of free nodes was refused, stages that need a cluster are still checked with one.
         cluster = asked or site is None or bool(site.cluster.scheduler)
         known = foreseen or (plan_menu.constant([0.0], now) if cluster else None)
         case = refusals.of(
@@ -144,7 +144,7 @@ def run(
 
 
 def limits_of(site: Site, case: Case) -> dict[str, int]:
-    """Return how many instances of each platform the account may have, empty where that is not known."""
+    """Return the account's limit of instances for each platform, empty where it is unknown."""
     import tempfile
 
     from whesl.cloud.providers.port import Market, TellsLimits
@@ -176,9 +176,9 @@ def _checked_free(site: Site, *, asked: bool) -> None:
 
 
 def idle(site: Site) -> float:
-    """Return how many nodes of the cluster's partition are free now, as its scheduler tells.
+    """Return the number of free nodes of the cluster's partition now, according to its scheduler.
 
-    Raises RefusedError where there is no such partition, UsageError where the scheduler cannot tell.
+    Raises RefusedError for an unknown partition, UsageError where the scheduler does not count free nodes.
     """
     from whesl.managers import resource
     from whesl.managers.resource.port import CountsFree

@@ -1,4 +1,4 @@
-"""What the commands that carry a run out share: its options, its directory, what is shown meanwhile."""
+"""Shared parts of the commands that carry out a run: options, directory, progress and summary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Options that say where a run is and on what."""
+    """Options for a run's directory, cluster and cloud."""
 
     directory: Path | None = option(
         None, "The run's directory; default: by workflow.", "DIR", "--dir", type=FOLDER
@@ -52,14 +52,26 @@ class Place:
 
 
 def chosen_directory(directory: Path | None, workflow: Path, what: str) -> Path:
-    """Return a run's directory: the given one, or one beside the caller by the workflow's name."""
+    """Return a run's directory: the given one, or one in the working directory with the workflow's name.
+
+    Args:
+        directory: the directory that the user gave, None for none.
+        workflow: the workflow's file.
+        what: the end of the directory's name.
+    """
     if directory is not None:
         return directory.absolute()
     return Path(f"{workflow.name.partition('.')[0]}-{what}").absolute()
 
 
 def link_data(place: Path, site: Site, data: Path | None) -> None:
-    """Have the storage of the first side use a directory of the user's for the files: ``checked_data``."""
+    """Link the user's directory of inputs into the storage of the first side, the cluster if there is one.
+
+    Args:
+        place: the run's directory.
+        site: the cluster and the cloud.
+        data: the user's directory, checked by ``checked_data``; None for none.
+    """
     if data is None:
         return
     if site.cluster.scheduler:
@@ -71,14 +83,19 @@ def link_data(place: Path, site: Site, data: Path | None) -> None:
     if link.is_dir() and link.resolve() == data.resolve():
         return
     if link.is_symlink() and not given:
-        link.unlink()  # of a run that has not started
+        link.unlink()  # the link is of a run that has not started
     if link.exists() or link.is_symlink():
         raise UsageError(f"{link} is there already, and is not {data}", hint="leave --data out to use it")
     link.symlink_to(data.absolute(), target_is_directory=True)
 
 
 def checked_data(site: Site, data: Path | None) -> None:
-    """Refuse a directory of inputs that is not there, or that no side's storage can use."""
+    """Refuse a directory of inputs that does not exist, or that no side's storage can use.
+
+    Args:
+        site: the cluster and the cloud.
+        data: the directory; None for none.
+    """
     if data is None:
         return
     if not data.is_dir():
@@ -91,14 +108,14 @@ def checked_data(site: Site, data: Path | None) -> None:
 
 
 def compare(place: Path, given: Callable[[], Workflow]) -> None:
-    """Say that the run in a directory is one of another workflow than what is in a file now.
+    """Print a note if the run in a directory has another workflow than a file has now.
 
     Args:
         place: the run's directory.
-        given: reads the workflow.
+        given: reads the workflow's file.
 
     Raises:
-        UsageError: that run is over; what it has done is not what was asked for.
+        UsageError: the workflows differ, and the run is over.
     """
     from whesl.cloud.runner import run_lifecycle as runs
     from whesl.cloud.runner.workflow_check import difference
@@ -123,7 +140,12 @@ def compare(place: Path, given: Callable[[], Workflow]) -> None:
 
 
 def carry(place: Path, *, in_json: bool) -> int:
-    """Carry a run out, tell what happens, and sum it up; return the exit status."""
+    """Carry out a run, print its events and its summary; return the exit status.
+
+    Args:
+        place: the run's directory.
+        in_json: whether the summary is printed as JSON.
+    """
     from whesl.cloud.runner import run_lifecycle as runs
     from whesl.cloud.runner import summary
 
@@ -142,7 +164,13 @@ def carry(place: Path, *, in_json: bool) -> int:
 
 
 def show(found: Any, now: float, *, in_json: bool) -> None:
-    """Print a summary."""
+    """Print the summary of a run.
+
+    Args:
+        found: the summary.
+        now: seconds since the epoch.
+        in_json: whether it is printed as JSON.
+    """
     from whesl.cloud.runner import summary
 
     if in_json:
@@ -154,7 +182,7 @@ def show(found: Any, now: float, *, in_json: bool) -> None:
 
 
 def told(record: r.Record) -> str:
-    """Return a record as a line for people, '' for what is of no interest while it goes on."""
+    """Return a run's record as a line for people, '' for records that are not shown during the run."""
     from whesl.cloud.runner import run_records as r
 
     if isinstance(record, r.ExecutorAsked):

@@ -1,4 +1,4 @@
-"""``whesl cloud status | events | report | stop``: look at a run, and end it."""
+"""``whesl cloud status | events | report | stop``: show a run, and end it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _ended(place: Path) -> None:
         except RefusedError:
             if run_lifecycle.state_of(place).ended is not None:
                 break
-            # Its runner lives, and sees the file; or it has just died.
+            # The run's runner lives and will see the STOP file, or it has just died.
             dead = not run_lifecycle.carried(place)
             if unowned and dead:
                 raise

@@ -1,4 +1,4 @@
-"""The user's agreement before anything is paid for."""
+"""The user's agreement before any instance costs money."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def may_pay(what: str) -> None:
     """Ask at the terminal whether a run may start instances.
 
     Args:
-        what: what it costs, as far as that is known.
+        what: words on the cost, as far as it is known.
 
     Raises:
-        UsageError: the answer is no, or there is nobody to ask.
+        UsageError: the answer is no, or standard input is no terminal.
     """
     if not sys.stdin.isatty():
         raise UsageError(what, hint="--budget PRICE limits the cost, --yes goes on without a limit")

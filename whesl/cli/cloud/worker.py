@@ -11,7 +11,7 @@ import click
 
 from whesl.cli.parameters import option, parameters, required
 
-_MARGIN = 0.05  # share of an executor's time that is kept to break a task off and report that
+_MARGIN = 0.05  # share of an executor's time that is reserved for ending a task and reporting that
 _LONGEST_MARGIN = 60.0
 
 

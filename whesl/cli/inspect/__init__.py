@@ -1,1 +1,1 @@
-"""Commands that show what is, and what was."""
+"""Commands that show the present and past state of tasks."""

@@ -1,4 +1,4 @@
-"""whesl events: what happened, in order, from the coordinator's journal; also while it is down."""
+"""whesl events: the events of the coordinator's journal, in order; also while the coordinator is down."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from whesl.report.collection import without_coordinator
 from whesl.runtime.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.runtime.wire import keys
 
-# What is long, or means something to the daemons alone; --json has it.
+# Fields that are long, or have a meaning only for the daemons; only --json prints them.
 _LEFT_OUT = frozenset(
     {"task", "spec", "workflow", "history", "recovery", "claim", "peer", "token", "started"}
 )
-_DATES = 1e9  # such numbers with a point are times since the epoch, and no durations
+_DATES = 1e9  # floats from here on are times since the epoch, not durations
 
 
 @click.command()
@@ -52,7 +52,7 @@ def events(
         except JournalError as error:
             if error.reason != "missing":
                 raise
-            # Nothing was ever recorded: that is no error.
+            # A home without a journal is no error.
             alone = without_coordinator(keys.home())
             hint = "; tasks that ran without a coordinator have their own: whesl report" if alone else ""
             click.echo(f"no events yet{hint}", err=True)
@@ -64,9 +64,9 @@ def events(
 
 
 def flattened(record: Record) -> dict[str, Any]:
-    """Return a record as an event: an isolator's report under its kind, with its task and time.
+    """Return a record as an event; an isolator's report becomes an event with its own kind, task and time.
 
-    ``number`` counts the coordinator's records, ``source`` is coordinator or isolator.
+    ``seq`` is the number of the coordinator's record, ``source`` is coordinator or isolator.
     """
     data = {key: value for key, value in record.data.items() if key not in ("from", "kind")}
     event = {"seq": record.seq, "time": record.time, "kind": record.kind, "source": "coordinator"}
@@ -80,7 +80,7 @@ def flattened(record: Record) -> dict[str, Any]:
 
 
 def _show(record: Record, workflow: str, as_json: bool) -> bool:
-    """Print an event, if it is of the workflow that is wanted; whether it is."""
+    """Print a record as an event if it belongs to the wanted workflow; return whether it does."""
     event = flattened(record)
     if workflow and not _concerns(event, workflow):
         return False
@@ -104,7 +104,7 @@ def _concerns(event: dict[str, Any], workflow: str) -> bool:
 
 
 def _brief(data: dict[str, Any]) -> str:
-    """Return a record's content in one line for people: short values whole, long ones named only."""
+    """Return a record's content in one line: short values in full, of long values only the name."""
     words = []
     for key, value in data.items():
         if key in _LEFT_OUT or value in ("", None, [], {}, False):
@@ -123,14 +123,14 @@ def _brief(data: dict[str, Any]) -> str:
         if not text:
             continue
         if text.startswith("/") and "\n" not in text:
-            words.append(f"{key}={text}")  # a path is of use only as a whole
+            words.append(f"{key}={text}")  # a path is useful only in full
             continue
         words.append(f"{key}={text}" if len(text) <= 80 else f"{key}=...")
     return " ".join(words).replace("\n", " ")
 
 
 def _plain(value: object) -> str:
-    """Return a value in words; what is empty in it is left out."""
+    """Return a value as text, without its empty parts."""
     if isinstance(value, dict):
         parts = [f"{key}={text}" for key, part in value.items() if (text := _plain(part))]
         return f"({' '.join(parts)})" if parts else ""

@@ -111,7 +111,7 @@ def report(
 
 
 def _name_others(others: list[workflow_list.Ran]) -> None:
-    """Say what else could be reported, and how."""
+    """Print the other workflows that can be reported, and the commands for that."""
     if not others:
         return
     text = ["", "Before:", *workflow_list.lines(ran.listed() for ran in others[:_LISTED])]
@@ -131,7 +131,7 @@ def _list(home: Path, *, as_json: bool) -> None:
 
 
 def _found(home: Path, name: str, wanted: Wanted) -> Gathered:
-    """Return what is known of a workflow, whose name may be its beginning as long as that means one."""
+    """Return the gathered records of a workflow, whose name may be abbreviated to a unique beginning."""
     if wanted != Wanted():
         if not any(wanted.has(item) for item in task_directories(home, name)):
             raise UsageError("no command fits", hint="`whesl report --list` names what ran")

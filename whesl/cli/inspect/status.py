@@ -30,7 +30,7 @@ from whesl.runtime.coordinator.python_gc import put_off
 from whesl.runtime.wire import keys
 
 _HEAD = ("task", "state", "attempt", "job", "nodes", "last exception", "reason")
-_HINTED = 5  # workflows that a hint names
+_HINTED = 5  # greatest number of workflows named in a hint
 
 
 @click.command()
@@ -49,7 +49,7 @@ def status(
         _say_damage(known)
         follow(Watcher(home, name, known), Screen())
         return
-    # What is made here is made once, and shown; a search for garbage in it would take most of the time.
+    # The objects made here are shown once; garbage collection would take most of the time.
     with put_off():
         _show(home, known, name, as_json=as_json)
 
@@ -86,7 +86,7 @@ def _show(home: Path, known: Known, name: str, *, as_json: bool) -> None:
 
 
 def _workflow(known: Known, wanted: str) -> str:
-    """Return the workflow that an abbreviation means. Raises UsageError with the candidates."""
+    """Return the workflow with an abbreviated name. Raises UsageError with the candidates."""
     if not wanted:
         return ""
     names = {*known.state.workflows, *(task.workflow for task in known.state.tasks.values())}
@@ -99,7 +99,7 @@ def _workflow(known: Known, wanted: str) -> str:
 
 
 def _newest(known: Known, names: set[str]) -> str:
-    """Return a hint at the workflows in which something happened last."""
+    """Return a hint with the workflows that changed last."""
     changed = dict.fromkeys(sorted(names), 0.0)
     for task in known.state.tasks.values():
         changed[task.workflow] = max(changed[task.workflow], task.state_time)
@@ -118,21 +118,21 @@ def _print(view: dict[str, Any]) -> None:
 
 
 def picture(view: dict[str, Any]) -> RenderableType:
-    """Return a table for each workflow of what ``whesl status --json`` prints."""
+    """Return a table for each workflow in the data of ``whesl status --json``."""
     parts: list[RenderableType] = []
     for flow in view["workflows"]:
         title = f"{flow['id']}  {flow['wms']} on {flow['rjms']}" if flow["name"] else flow["id"]
         if flow["observe"]:
             title += "  (observed only)"
         rows = [cells(task) for task in flow["tasks"]]
-        # In 80 columns each counts: one that says nothing of any task is left out.
+        # Columns without a value for any task are left out, to save width.
         told = [number for number in range(len(_HEAD)) if any(found[number] != "-" for found in rows)]
         table = Table(title=title)
         for number in told:
-            # Tasks of a step differ at the end of their names: these are never cut.
+            # Names of tasks are never cut, since tasks of a step differ at the end of their names.
             table.add_column(_HEAD[number], overflow="fold", no_wrap=number == 1)
         for task, found in zip(flow["tasks"], rows, strict=True):
-            # Cells are data: brackets in them are no markup.
+            # Text, since brackets in cells are data, not markup.
             shown = [Text(found[0].partition("/")[2]), Text(found[1], STYLES[TaskState(task["state"])])]
             shown += map(Text, found[2:])
             table.add_row(*(shown[number] for number in told))

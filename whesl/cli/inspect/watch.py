@@ -1,4 +1,4 @@
-"""What ``whesl status --watch`` looks at: the coordinator's journal, read on as it grows."""
+"""``whesl status --watch``: follows the coordinator's journal as it grows."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from whesl.runtime.journal import Journal, JournalError
 
 _TURN = 0.5
 _KEPT = 20
-# Records among which the latest lines are looked for at the beginning: most say nothing for people.
+# Last records that are searched at the start for lines to show; most records have no line for people.
 _BACK = 2000
-# Times on the screen go on while nothing happens; a picture each turn would be noise on a slow line.
+# Seconds between two repaints without a change, which update the times on the screen.
 _REPAINT = 1.0
 
 
 class Watcher:
-    """The coordinator's state and the latest lines on what happened, kept up to date by ``look``.
+    """The coordinator's state and the latest lines on events, kept up to date by ``look``.
 
     Args:
         home: the WHESL home.
-        workflow: only this one, '' for all.
-        known: what was known a moment ago; None: nothing.
+        workflow: the id of the only workflow to watch, '' for all.
+        known: the state that was read a moment ago; None for none.
     """
 
     def __init__(self, home: Path, workflow: str, known: Known | None = None) -> None:
@@ -55,7 +55,7 @@ class Watcher:
             self._look_back()
 
     def look(self) -> bool:
-        """Take in what was written since the last look; whether there was anything."""
+        """Read the records written since the last call; return whether there were any."""
         before = self._seen
         try:
             with Journal(places.coordinator_journal(self._home), read_only=True) as journal:
@@ -69,14 +69,14 @@ class Watcher:
                         continue
                     self._say(happening(found, record.time))
         except JournalError as error:
-            # A journal that is not there yet is no damage; one that is being repaired is read again.
+            # A journal that does not exist yet is no damage; a journal under repair is read again.
             if error.reason != "missing" and error.message != self._damage:
                 self._damage = error.message
                 self.said.append(visible(f"not read: {error.message}"))
         return self._seen != before
 
     def _look_back(self) -> None:
-        """Have the latest lines of what happened before the first look."""
+        """Read the latest lines on events before the first look."""
         with (
             contextlib.suppress(JournalError),
             Journal(places.coordinator_journal(self._home), read_only=True) as journal,
@@ -88,7 +88,7 @@ class Watcher:
                     self._say(happening(journal_replay.read(record), record.time))
 
     def view(self) -> dict[str, Any]:
-        """Return what ``whesl status --json`` prints."""
+        """Return the data of ``whesl status --json``."""
         if self._viewed is not self.state:
             self._viewed, self._view = self.state, status_view(self.state, self._workflow)
         return self._view
@@ -116,7 +116,12 @@ class Watcher:
 
 
 def watch(watcher: Watcher, console: Screen) -> None:
-    """Show workflows until every task has ended: painted on a terminal, a line for each change elsewhere."""
+    """Show workflows until every task has ended: on a terminal as a table, elsewhere a line for each change.
+
+    Args:
+        watcher: the state and the latest lines.
+        console: the console to print on.
+    """
     if console.is_terminal and not console.is_dumb_terminal:
         _paint(watcher, console)
     else:
@@ -131,7 +136,7 @@ def _paint(watcher: Watcher, console: Screen) -> None:
             news = watcher.look()
             if news or console.size != size or time.monotonic() - painted >= _REPAINT:
                 size, painted = console.size, time.monotonic()
-                # The last line is the cursor's.
+                # The terminal's last line stays free for the cursor.
                 shown = terminal_view.picture(
                     watcher.view(),
                     tuple(watcher.said),
@@ -162,14 +167,14 @@ def _follow(watcher: Watcher) -> None:
 
 
 def row(task: dict[str, Any]) -> str:
-    """Return a task in one line, its cells parted by tabs."""
+    """Return a task as one line of cells separated by tabs."""
     return "\t".join(cells(task))
 
 
 def cells(task: dict[str, Any]) -> list[str]:
     """Return a task's cells: its id, state, attempt, job, nodes, last exception, reason."""
     state = task["state"]
-    # -1: the exit status is not known, or nothing was started.
+    # An exit code of -1 is unknown, or nothing was started.
     if task["exit_code"] not in (None, 0, -1):
         state = f"{state} ({task['exit_code']})"
     raised = task["exception"]

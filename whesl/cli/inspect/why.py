@@ -1,4 +1,4 @@
-"""``whesl why``: what a job died of, from its log."""
+"""``whesl why``: the cause of a job's failure, from its log."""
 
 from __future__ import annotations
 

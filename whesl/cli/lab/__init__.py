@@ -1,4 +1,4 @@
-"""``whesl lab``: one file per command, imported only when it is called."""
+"""``whesl lab``: one file per command, imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from whesl.cli.group import HELP, LazyGroup
 
-# name: (module below whesl.cli.lab, one line of help).
+# Command's name: (module below whesl.cli.lab, one line of help).
 COMMANDS = {
     "schedule": ("schedule", "Simulate a job log on a cluster under a policy."),
     "workflow": ("workflow", "Simulate workflows (DAGs) on nodes that fail."),

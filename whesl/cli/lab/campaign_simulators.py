@@ -1,4 +1,4 @@
-"""Commands of the lab as simulators of a campaign: a cell is a call of one, with ``--json``."""
+"""Commands of the lab as simulators of a campaign: each cell is a call of a command with ``--json``."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KINDS = ("schedule", "workflow", "torus", "grid", "predict")
-# What a summary says of this very call: it would make results differ from run to run.
+# Values of a summary that differ from call to call, such as run times.
 TIMED = ("simulated_in",)
-# A call prints to this process's standard output: in a worker with several threads, one at a time.
+# Calls print to this process's standard output, so that only one thread of a worker calls at a time.
 _alone = threading.Lock()
 
 
 def files(kind: str) -> frozenset[str] | None:
-    """Return which parameters of a kind name files; None for no kind."""
+    """Return the names of a kind's parameters that are files; None for an unknown kind."""
     if kind in KINDS and kind in COMMANDS:
         return frozenset(
             name for name, option in _options(kind).items() if isinstance(option.type, click.Path)
@@ -34,7 +34,7 @@ def files(kind: str) -> frozenset[str] | None:
 
 
 def _own(kind: str) -> Callable[[dict[str, Any], int], dict[str, Any]] | None:
-    """Return the function ``cell`` of a module of one's own."""
+    """Return the function ``cell`` of a user's own module; None without one."""
     try:
         found = getattr(importlib.import_module(kind), "cell", None)
     except (ImportError, ValueError):
@@ -43,16 +43,16 @@ def _own(kind: str) -> Callable[[dict[str, Any], int], dict[str, Any]] | None:
 
 
 def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Call a command and return the numbers of its summary; a module of one's own returns its measures.
+    """Call a command and return the numbers of its summary, or a user's own module and return its measures.
 
     Args:
-        kind: the command, or a module of one's own that has ``cell(parameters, seed)``.
-        parameters: its options, by name without the leading hyphens; a list is given once for each item.
-        seed: for ``--seed``, where it has one.
+        kind: the command, or a user's own module with ``cell(parameters, seed)``.
+        parameters: the command's options, by name without hyphens; a list gives an option for each item.
+        seed: the value of ``--seed``, if the command has that option.
 
     Raises:
-        UsageError: the command does not take them.
-        WheslError: as the command says.
+        UsageError: the command does not take the parameters.
+        WheslError: the command has failed.
     """
     if kind not in KINDS:
         own = _own(kind)
@@ -92,14 +92,14 @@ def run(kind: str, parameters: dict[str, Any], seed: int) -> dict[str, Any]:
 def _measures(
     kind: str, own: Callable[[dict[str, Any], int], dict[str, Any]], parameters: dict[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Call a simulator of the user's own; whatever is wrong with it is an error of its cell alone."""
+    """Call a user's own simulator; any exception in it is an error of its cell only."""
     from whesl.lab.results.result_writers import plain
 
     try:
         found = own(parameters, seed)
     except WheslError:
         raise
-    except Exception as error:  # whatever the user's own code raises
+    except Exception as error:  # the user's code may raise any exception
         raise UsageError(f"{kind}.cell: {type(error).__name__}: {error}") from error
     measures: dict[str, Any] = plain(found)
     simple = isinstance(measures, dict) and all(

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# Without a terminal: a line when a stage has taken so many seconds, then one each such time.
+# Seconds between two lines on a long stage, without a terminal.
 _PAUSE = 10.0
 
 
 def shown(*, quiet: bool) -> Progress:
-    """Return what a command gives to its computation.
+    """Return the progress display of a command: bars on a terminal, lines elsewhere.
 
     Args:
-        quiet: whether to say nothing.
+        quiet: whether to show no progress.
     """
     if quiet:
         return Silent()
@@ -31,10 +31,10 @@ def shown(*, quiet: bool) -> Progress:
 
 
 class Bars:
-    """Bars of ``rich``, one for each stage that is under way; they go when their stage is over.
+    """Bars of ``rich``, one for each running stage, removed at the stage's end.
 
     Args:
-        console: a terminal.
+        console: the terminal.
     """
 
     def __init__(self, console: Console) -> None:
@@ -69,16 +69,16 @@ class Bars:
                 self._bars.stop()
 
     def note(self, text: str) -> None:
-        """Print a line that stays above the bar."""
+        """Print a line that stays above the bars."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 class Lines:
-    """Plain lines, of stages that take long.
+    """Plain lines on long stages.
 
     Args:
-        console: where they go.
-        clock: seconds of any epoch.
+        console: the console for the lines.
+        clock: returns seconds since any epoch.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -104,15 +104,15 @@ class Lines:
         yield advance
 
     def note(self, text: str) -> None:
-        """Say one line."""
+        """Print one line."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def duration(seconds: float) -> str:
-    """Return a time left for people: 40 s, 12 min, 3.5 h.
+    """Return a remaining time in words: 40 s, 12 min, 3.5 h.
 
     Args:
-        seconds: how long.
+        seconds: the time in seconds.
     """
     if seconds < 90:
         return f"{seconds:.0f} s"

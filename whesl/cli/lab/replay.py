@@ -110,7 +110,7 @@ def replay(
 
 
 def _write(out: Path, found: Replay, summary: dict[str, Any]) -> None:
-    """Write what was found; the page is the last file, and says that the others are whole."""
+    """Write the results; the page is written last, so that its presence shows that all files are complete."""
     work = found.case.work
     for answer in (found.today, *found.others):
         columns = {

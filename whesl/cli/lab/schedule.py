@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation import Simulation
     from whesl.prediction.failures.failure_history import History
 
-# Jobs under `reliable` up to which nothing is compiled: to load numba and kept machine code takes two seconds
-# of processor, to compile ten.
+# Number of jobs with the policy `reliable` up to which numba is not used: loading numba and cached machine
+# code takes two seconds, compiling ten seconds of processor time.
 _PLAIN_RELIABLE = 4_000
 
 
@@ -71,7 +71,7 @@ def schedule(
     work, excluded = simulation_records.workload(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
-    # Chosen before anything is loaded that would be compiled.
+    # Plain Python has to be chosen before modules with compiled functions are loaded.
     if policy == "reliable" and len(work.job) <= _PLAIN_RELIABLE:
         compile_choice.in_plain_python()
 
@@ -145,7 +145,7 @@ def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> His
     from whesl.lab.readers import failures
 
     loaded = failures.read(path, system=system, strict=strict)
-    if loaded.format == "csv":  # its nodes are told by line
+    if loaded.format == "csv":  # a CSV log has the nodes in its lines
         loaded = failures.read(path, nodes=nodes, system=system, strict=strict)
     if loaded.malformed:
         click.echo(f"{path}: {failures.told(loaded.malformed)}", err=True)

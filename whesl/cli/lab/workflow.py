@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
 
 _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
-# Up to here plain Python is sooner than to compile, which takes half a minute of a processor: tasks times
+# Limits of plain Python, which is faster for small problems since compiling takes half a minute: tasks times
 # nodes times policies, and nodes (58 tasks on 50 nodes: 0.1 s; on 1,000 nodes 10 s).
 _PLAIN_PAIRS, _PLAIN_NODES = 20_000, 100
 
@@ -84,7 +84,7 @@ def workflow(
     progress = shown(quiet=quiet)
     graphs = [read(path) for path in workflows]
     where = machine_file.read(resources) if resources is not None else None
-    # Chosen before anything is loaded that would be compiled.
+    # Plain Python has to be chosen before modules with compiled functions are loaded.
     size = (nodes or 0) if where is None else len(where.speed)
     pairs = size * sum(map(len, graphs)) * len(policies)
     if failures is None and predictor == "none" and size <= _PLAIN_NODES and pairs <= _PLAIN_PAIRS:
@@ -165,7 +165,7 @@ def _records(
 
 
 def _summary(name: str, outcome: Outcome, graphs: list[Graph], truth: History) -> dict[str, Any]:
-    """Return what a run measured; times in seconds after the begin of the records."""
+    """Return the measures of a run; times are seconds after the begin of the failure records."""
     return {
         "policy": name,
         "workflows": [graph.name for graph in graphs],
@@ -185,7 +185,7 @@ def _summary(name: str, outcome: Outcome, graphs: list[Graph], truth: History) -
 def _write(
     out: Path, tasks: Workload, graphs: list[Graph], outcome: Outcome, summary: dict[str, Any], begin: float
 ) -> None:
-    """Write a run's files; the summary is the last one."""
+    """Write a run's files; the summary is written last."""
     import numpy as np
 
     from whesl.lab.results.result_writers import write_jobs, write_parquet, write_summary

@@ -23,7 +23,7 @@ task's command died of."""
 
 
 class _Command(click.Command):
-    """A command that tells how another program's options are handed on."""
+    """A command whose errors explain how to pass options to another program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -38,7 +38,7 @@ class _Command(click.Command):
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Declare the options of the table."""
+    """Declare the options in the table of `whesl exec`."""
     for option in reversed(OPTIONS):
         kinds: dict[str, Any] = {
             "path": click.Path(path_type=Path),

@@ -1,6 +1,6 @@
-"""The options of ``whesl exec`` read without click, whose import alone takes longer than a program's start.
+"""Reads the options of ``whesl exec`` without click, whose import takes longer than a program's start.
 
-What is not understood at once is left to click and its messages: misspellings, ``--option=value``, help.
+Other arguments are left to click and its messages: misspellings, ``--option=value``, help.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-_UNREAD = 126  # as of a shell that cannot read what it is to run
+_UNREAD = 126  # a shell's status for a script that it cannot read
 COMPLETING = "_WHESL_COMPLETE"
 
 
@@ -24,7 +24,7 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Return the options of ``whesl exec`` by their keys, None when click has to read them.
 
     Args:
-        arguments: what follows ``exec``.
+        arguments: the words after ``exec``.
     """
     found = dict(options.DEFAULTS)
     place = 0
@@ -47,20 +47,20 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
             return None
         found[option.key] = (*found[option.key], value) if option.kind == "many" else value
     else:
-        # Options after the command's first word would be WHESL's to click.
+        # click would take options after the command's first word as WHESL's.
         if any(word.startswith("-") for word in arguments[place:]):
             return None
         found["command"] = tuple(arguments[place:])
     if found["command"][:1] and found["command"][0].endswith(".esl"):
-        return None  # rules are no program
+        return None  # a rules file is no program
     return found if found["command"] or found["script"] is not None else None
 
 
 def told(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of ``whesl exec``; in an interpreter's place, with what the script adds to them.
+    """Return the arguments of ``whesl exec``; where it is a script's interpreter, with those in the script.
 
     Args:
-        arguments: what follows ``exec``.
+        arguments: the words after ``exec``.
     """
     if arguments[:1] != [wrapped_script.OPTION] or "--" not in arguments:
         return [*arguments]
@@ -68,12 +68,12 @@ def told(arguments: Sequence[str]) -> list[str]:
     from whesl.runtime.isolator.launch import signal_delivery
     from whesl.runtime.isolator.launch.setup_json import script_content
 
-    signal_delivery.hold_signals()  # those that come from here on are the program's
+    signal_delivery.hold_signals()  # signals from here on are passed to the program
     command = arguments[arguments.index("--") + 1 :]
     try:
         content = script_content(command[int(arguments[1])])
     except (IndexError, ValueError):
-        return [*arguments]  # click says what is wrong with them
+        return [*arguments]  # click reports the error
     except WheslError as error:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(_UNREAD)
@@ -83,10 +83,10 @@ def told(arguments: Sequence[str]) -> list[str]:
 
 
 def attempt(arguments: Sequence[str]) -> None:
-    """Start a task in the usual case and become its keeper; return when it is not that.
+    """Start a task and become its keeper; return where click or the full path has to do so.
 
     Args:
-        arguments: what follows ``exec``.
+        arguments: the words after ``exec``.
     """
     found = None if COMPLETING in os.environ else read(arguments)
     if found is None:

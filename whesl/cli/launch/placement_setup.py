@@ -1,4 +1,4 @@
-"""What ``whesl run --placement`` makes of predictions: a table for the tasks, Flux's scheduler module."""
+"""Uses of the predictions of ``whesl run --placement``: a table for tasks, Flux's scheduler module."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 from whesl.model.errors import UsageError, WheslError, missing
 from whesl.placement.site.publish import risk_table as published
 
-_MODEL = b"PK"  # what a fitted model's file begins with
-_VALID = 30 * 86400.0  # seconds for which what a model says now is used
+_MODEL = b"PK"  # first bytes of a fitted model's file
+_VALID = 30 * 86400.0  # seconds for which a table made of a model is valid
 
 
 def table(file: str, directory: Path) -> str:
-    """Return the path of a table that tasks can read: the file itself, or one made of a model.
+    """Return the path of a table of predictions for tasks: the file itself, or a table made of a model.
 
     Args:
-        file: as the user gave it.
-        directory: of this run, for a table that is made.
+        file: the file of a table or model, as the user gave it.
+        directory: the run's directory, for a new table.
 
     Raises:
-        WheslError: it holds no predictions.
+        WheslError: the file holds no predictions.
     """
     path = Path(file).absolute()
     try:
@@ -48,14 +48,14 @@ def table(file: str, directory: Path) -> str:
 
 @contextmanager
 def placed(file: str, say: Callable[[str], None], *, act: bool) -> Iterator[None]:
-    """Let the Flux instance that this process is in place jobs by the predictions meanwhile.
+    """Within the context, let this process's Flux instance place jobs by predictions.
 
-    Where that cannot be done the workflow runs all the same, and the reason is said.
+    If that is impossible, the workflow runs nevertheless, and the reason is shown.
 
     Args:
-        file: as the user gave it.
+        file: the file of the predictions, as the user gave it.
         say: shows a line to the user.
-        act: give jobs the policy's ranks; else only say what it would do.
+        act: whether jobs get the ranks of the policy; otherwise the module only reports its choice.
     """
     from whesl.placement.site.flux import module_loading
 

@@ -48,10 +48,10 @@ from whesl.runtime.wire import keys
 from whesl.runtime.wire.client import request
 from whesl.runtime.wire.messages import RegisterWorkflow
 
-_REPLY = 30.0  # seconds for the coordinator to write a workflow down
-_LOOK = 0.25  # seconds between two looks
+_REPLY = 30.0  # seconds that the coordinator may take to record a workflow
+_LOOK = 0.25  # seconds between two checks
 _SETTLE = 5.0  # seconds after the manager's end for the last messages of isolators
-_LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard of
+_LEAST_LOOK = 10.0  # seconds between two checks of jobs without messages
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -113,7 +113,7 @@ def run(
     observe = observe or shipped_policy.observed((str(rules),), os.environ)
     home = keys.home()
     manager = workflows.recognise(sources[0])
-    # Everything is checked before anything is made.
+    # All input is checked before the first file is written.
     first = manager.read(sources, out=out, arguments=arguments)
     result = language.checked(rules, first)
     assert result.spec is not None
@@ -127,7 +127,7 @@ def run(
     # A closed pipe or a full disk behind WHESL's lines must not end the workflow.
     console, notices = broken_pipe.steady(stderr=as_json), broken_pipe.steady(stderr=True)
     with ExitStack() as stack:
-        # Nothing stays of what is refused before any of it has begun.
+        # The files of a workflow that is refused before its begin are removed.
         unbegun = stack.enter_context(ExitStack())
         unbegun.callback(shutil.rmtree, directory, ignore_errors=True)
         environment = dict(os.environ)
@@ -139,7 +139,7 @@ def run(
         table = placement_setup.table(placement, directory) if placement else ""
         with _environment(environment):
             _scheduler_answers(name)
-        # An embedded cluster's has to know that; any other starts while the files are written.
+        # The coordinator starts while the files are written, unless it needs an embedded cluster's variables.
         child = None if known.embedded else begin(home)
         found = manager.read(sources, workflow=directory.name, out=out or first.root, arguments=arguments)
         ready = prepare.prepare(
@@ -162,7 +162,7 @@ def run(
         )
         manager.check(ready.plan)
         unbegun.pop_all()
-        # So that no task has to check what was checked here.
+        # Fill the cache, so that no task has to check the rules again.
         load_rules((str(directory / "spec.json"),), places.rules_cache(home), any_job=False)
         for notice in (*warnings, *ready.notices):
             _plain(notices, f"whesl: {notice}")
@@ -203,14 +203,14 @@ def _split(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _scheduler_answers(name: str) -> None:
-    """A manager whose submissions all fail waits and tries for long; say it before it begins.
+    """Check that the scheduler answers, since a workflow manager would retry failing submissions for long.
 
     Raises CouldNotObserveError.
     """
     try:
         scheduler(name).nodes()
     except RefusedError:
-        return  # it hides its nodes from users (Slurm's PrivateData=nodes), and is there
+        return  # the scheduler answers, but hides its nodes from users (Slurm's PrivateData=nodes)
     except CouldNotObserveError as error:
         hint = "see whether its own commands work here" + (
             "" if manager_table.manager(name).embedded else "; to go on without a cluster: --rjms local"
@@ -219,7 +219,7 @@ def _scheduler_answers(name: str) -> None:
 
 
 def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> None:
-    """Ask before the directory of an older run is removed."""
+    """Ask the user before the directory of an older run is removed."""
     older = manager.removed(workflow) if isinstance(manager, RemovesOlderRun) else None
     if older is None or yes:
         return
@@ -230,10 +230,10 @@ def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> N
 
 @contextmanager
 def _environment(environment: Mapping[str, str]) -> Iterator[None]:
-    """Let this process, and the coordinator that it may start, see the scheduler as the manager does."""
+    """Within the context, use the workflow manager's environment, also for a coordinator that is started."""
     before = dict(os.environ)
     os.environ.update({k: v for k, v in environment.items() if k not in ("PATH",)})
-    # Without WHESL's sbatch in front: the coordinator is no workflow manager.
+    # The coordinator does not need WHESL's sbatch, the first entry of PATH, which is for workflow managers.
     os.environ["PATH"] = environment["PATH"].split(os.pathsep, 1)[1]
     try:
         yield
@@ -243,7 +243,7 @@ def _environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bool) -> None:
-    # What the coordinator does itself, it does where this runs; tasks have the paths of their own places.
+    # The coordinator's own steps run on this host, so that paths are expanded here; tasks expand theirs.
     message = RegisterWorkflow(
         workflow=workflow,
         spec=msgspec.json.encode(expanded(spec, os.environ)[0]),
@@ -257,7 +257,7 @@ def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bo
 
 
 class _Signals:
-    """Counts what a person (Ctrl-C) or a batch system (TERM) asks for."""
+    """Counts the signals of a person (Ctrl-C) or a batch system (TERM)."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -277,7 +277,7 @@ class _Signals:
 
 
 def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -> int:
-    """Show what happens until the manager has ended; return its status."""
+    """Show progress until the workflow manager has ended; return its exit status."""
     feed = Feed(home, workflow)
     begin = time.monotonic()
     said: list[str] = []

@@ -127,7 +127,7 @@ def _difference(old: str, new: str, name: str) -> Iterator[str]:
 
 
 def _write(target: Path, text: str, *, executable: bool) -> None:
-    """Write a file in one piece."""
+    """Write a file atomically."""
     beside = target.with_name(f".{target.name}.whesl")
     try:
         beside.write_bytes(os.fsencode(text))

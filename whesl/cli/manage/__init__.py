@@ -1,1 +1,1 @@
-"""Commands that change a task, or what is left of one."""
+"""Commands that change a task, or remove the files of an ended one."""

@@ -1,4 +1,4 @@
-"""whesl clean: remove what ended tasks have left in WHESL_HOME."""
+"""whesl clean: remove the directories of ended tasks from WHESL_HOME."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def clean(
 def _remove(
     chosen: Sequence[Found], states: Mapping[str, TaskState]
 ) -> tuple[tuple[Found, ...], list[Found]]:
-    """Remove; return what went, and what stays of it with the reasons."""
+    """Remove directories; return the removed ones, and those that stay with the reasons."""
     gone, failures = [], []
     with _bar(sum(len(found.leftovers) for found in chosen)) as tell:
         for found in chosen:
@@ -120,7 +120,7 @@ def _remove(
             if why:
                 failures.append(Found(workflow=found.workflow, leftovers=(), why=some(why)))
             else:
-                # A task that has just started has made its directory in there.
+                # The removal of the workflow's directory fails if a task has just started in it.
                 _drop_empty(found)
     return tuple(gone), failures
 
@@ -158,7 +158,7 @@ def _show(chosen: Sequence[Found], kept: Sequence[Found]) -> None:
         table.add_column(name, justify="right")
     table.add_column(_HEAD[5])
     for found in chosen:
-        # Cells are data: brackets in them are no markup.
+        # Text, since brackets in cells are data, not markup.
         table.add_row(*map(Text, _cells(found)))
     Screen().print(table)
 
@@ -192,7 +192,7 @@ def _view(chosen: Sequence[Found], kept: Sequence[Found], *, dry_run: bool) -> d
 
 @contextmanager
 def _looking() -> Iterator[Callable[[int], None]]:
-    """Give a function that counts the tasks looked at, on a terminal."""
+    """Yield a function that counts and shows, on a terminal, the tasks looked at."""
     console = steady(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -210,7 +210,7 @@ def _looking() -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that counts the tasks removed, on a terminal."""
+    """Yield a function that counts and shows, on a terminal, the tasks removed."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = steady(stderr=True)

@@ -1,4 +1,4 @@
-"""whesl resume, pause, cancel: a person's word to one task."""
+"""whesl resume, pause, cancel: a person's request to one task."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def cancel(asked: Asked) -> None:
 
 
 def _known(home: Path, task: str) -> bool:
-    """Whether a coordinator knows what may be meant."""
+    """Whether the coordinator knows a task with a name that may be abbreviated."""
     try:
         resolve(known_state(home).state.tasks, task)
     except AmbiguityError as error:
@@ -80,7 +80,7 @@ def _control(action: str, asked: Asked) -> None:
 
     home = keys.home()
     if not _known(home, asked.task) and (found := uncoordinated_tasks.find(home, asked.task)) is not None:
-        # It runs without a coordinator, which no later one can change.
+        # The task runs without a coordinator, and a later coordinator cannot control it.
         uncoordinated_tasks.tell(home, found, action)
         click.echo(f"{found.task} {_WORDS[action]}")
         if asked.wait:

@@ -1,4 +1,4 @@
-"""``whesl placement``: one file per command, imported only when it is called."""
+"""``whesl placement``: one file per command, imported only when the command is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 from whesl.cli.group import HELP, LazyGroup
 
-# name: (module below whesl.cli.placement, one line of help).
+# Command's name: (module below whesl.cli.placement, one line of help).
 COMMANDS = {
     "learn": ("learn", "Fit predictors to this site's own history."),
     "score": ("score", "Say how good they were on the last weeks."),

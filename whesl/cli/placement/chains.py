@@ -1,4 +1,4 @@
-"""``whesl placement chains``: messages after which a node fails, mined, checked and watched for."""
+"""``whesl placement chains``: mine, check and watch for messages that precede a node's failure."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def demo(
 
 
 def _failures(path: Path) -> list[Failure]:
-    """Return failures of nodes by name."""
+    """Return the failures of nodes in a file, with the nodes' names."""
     from whesl.lab.readers import format_detection
 
     loaded = format_detection.read_failures(path)

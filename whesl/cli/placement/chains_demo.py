@@ -1,4 +1,4 @@
-"""What ``whesl placement chains demo`` does: a synthetic log, mined and scored."""
+"""``whesl placement chains demo``: a synthetic log, mined and scored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMN = "EventTemplate"
 
 
 class Result(NamedTuple):
-    """What came out: as JSON has it, and as people read it."""
+    """The result: values for JSON, and text for people."""
 
     summary: dict[str, Any]
     text: str
@@ -35,10 +35,10 @@ def run(settings: synthetic.Settings, files: Sequence[Path], out: Path | None, p
     """Make a log, mine it, and score the chains that were planted and those that were found.
 
     Args:
-        settings: of the log.
-        files: with templates; none for those that are built in.
-        out: where all of it is kept; None for nowhere.
-        progress: told how far it is.
+        settings: the settings of the synthetic log.
+        files: files with templates; empty for the built-in templates.
+        out: the directory for all files; None to write none.
+        progress: the display of progress.
 
     Raises:
         UsageError: a file has no templates, or too few.
@@ -92,7 +92,7 @@ def templates(path: Path) -> list[str]:
     """Return the templates of a file: CSV with a column ``EventTemplate``.
 
     Raises:
-        UsageError: there is no such column, or it is no text.
+        UsageError: the file has no such column, or is no text.
     """
     try:
         with opened(path) as file:

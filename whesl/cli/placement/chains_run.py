@@ -1,4 +1,4 @@
-"""What ``whesl placement chains run`` does with a log's predictions: print, record and deliver them."""
+"""``whesl placement chains run``: prints, records and delivers the predictions of a log."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 def expanded(nodes: str) -> frozenset[str]:
-    """Return the nodes of a list. Raises UsageError."""
+    """Return the nodes of a list such as ``n[01-03]``. Raises UsageError."""
     return frozenset(name.partition(".")[0] for name in node_list(nodes, "--nodes "))
 
 
 def header(path: str | None, form: str | None) -> Header | None:
-    """Return what reads the lines; None where their form is told by the first ones.
+    """Return the reader of the lines' headers; None where the first lines show their form.
 
     Args:
-        path: of the log; None for the journal.
-        form: as the user gave it.
+        path: the log's path; None for the journal.
+        form: the form's name, as the user gave it.
     """
     if form is not None:
         return Header(form)
@@ -58,15 +58,15 @@ def source(
     """Return the predictions of a log, of standard input, or of the journal.
 
     Args:
-        stream: takes in the bytes.
-        path: of the log, ``-`` for standard input, None for the journal.
-        follow_on: whether to go on as it grows.
-        whole: from its beginning.
-        trouble: told why the log cannot be read at present.
-        memory: of a log that is followed.
+        stream: finds the predictions in the log's bytes.
+        path: the log's path, ``-`` for standard input, None for the journal.
+        follow_on: whether to follow the log as it grows.
+        whole: whether to read the log from its beginning.
+        trouble: called with the reason when the log cannot be read at present.
+        memory: the remembered place in a followed log.
 
     Raises:
-        UsageError: the file is not there, and is not to be followed.
+        UsageError: the file is missing and is not followed.
     """
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -81,14 +81,14 @@ def source(
 
 
 class Follower:
-    """Takes predictions as they come.
+    """Handles predictions as they come.
 
     Args:
-        stream: where they come from.
-        known: nodes whose predictions count; None for all.
-        record: a file to which they are appended.
-        in_json: whether they are printed as JSON.
-        deliver: whether this user's running tasks are told.
+        stream: the source of the predictions.
+        known: nodes whose predictions count; None for all nodes.
+        record: a file to which predictions are appended; None for none.
+        in_json: whether predictions are printed as JSON.
+        deliver: whether predictions are sent to this user's running tasks.
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class Follower:
         self._strangers: dict[str, int] = {}
 
     def trouble(self, text: str) -> None:
-        """Say what is wrong, on standard error."""
+        """Print a trouble on standard error."""
         click.echo(visible(text), err=True)
 
     def run(self, found: Iterator[PredictedFailure]) -> None:
-        """Take all predictions, and sum up at the end."""
+        """Handle all predictions, and print a summary at the end."""
         count = 0
         for one in found:
             if self._known is not None and one.node not in self._known:
@@ -154,10 +154,10 @@ class Follower:
             self._told(one)
 
     def _told(self, one: PredictedFailure) -> None:
-        """Tell running tasks; one that fails is said, and the log is followed on."""
+        """Send a prediction to running tasks; an error is printed, and the log is still followed."""
         from whesl.client.external_exceptions import predict_failure
 
-        # The same message is the same prediction, however often a log is read.
+        # A message that is read again is the same prediction, so that its id depends on the message only.
         identity = hashlib.sha256(f"{one.source} {one.node} {one.time}".encode()).hexdigest()[:32]
         try:
             told = predict_failure(one, id=identity)

@@ -1,4 +1,4 @@
-"""The half of ``whesl placement install`` and ``remove`` that is Flux's."""
+"""``whesl placement install`` and ``remove`` for Flux."""
 
 from __future__ import annotations
 
@@ -45,18 +45,37 @@ MODPROBE: Path | None = option(
 def options(
     file: Path | str, queue: str | None, packages: str, *, act: bool, wait: float, despite: str | None
 ) -> Options:
-    """Return how the module is to work. Raises UsageError; RefusedError for a model that may not act."""
+    """Return the options of the scheduler module.
+
+    Args:
+        file: the file of the predictions.
+        queue: the queue that the module serves; None for all.
+        packages: the path of the Python packages that the module needs.
+        act: whether the module places jobs; otherwise it only observes.
+        wait: seconds that a job may wait for better nodes.
+        despite: the verdict of a model that acts without a positive verdict; None for none.
+
+    Raises UsageError; RefusedError for a model that may not act.
+    """
     if wait and not act:
         raise UsageError("--wait-for-better without --act: a module that observes holds no job back")
     if act:
-        from whesl.placement.site.flux import prediction_source  # of the extra
+        # Imported only here, since it needs the extra.
+        from whesl.placement.site.flux import prediction_source
 
         prediction_source.may_act(Path(file), despite)
     return Options(predictions=str(file), acts=act, queue=queue or "", wait=wait, packages=packages)
 
 
 def install(options: Options, directory: Path | None, *, dry_run: bool, yes: bool) -> int:
-    """Show the difference, ask, and write the file."""
+    """Show the difference, ask, and write the module's file; return the exit status.
+
+    Args:
+        options: the options of the module.
+        directory: the directory of the file; None for the usual one.
+        dry_run: whether to show the difference only.
+        yes: whether to write without asking.
+    """
     file = modprobe_file.path(directory)
     module_loading.check(options)
     change = modprobe_file.difference(file, modprobe_file.text(options))
@@ -74,12 +93,18 @@ def install(options: Options, directory: Path | None, *, dry_run: bool, yes: boo
 
 
 def remove(directory: Path | None, *, dry_run: bool, yes: bool) -> int:
-    """Remove the file, and the module from the instance that this process is in, where there is one."""
+    """Remove the module's file, and unload the module from this process's instance; return the exit status.
+
+    Args:
+        directory: the directory of the file; None for the usual one.
+        dry_run: whether to show the change only.
+        yes: whether to remove without asking.
+    """
     file = modprobe_file.path(directory)
     try:
         loaded = module_loading.scheduler() == module_loading.MODULE
     except WheslError:
-        loaded = False  # no instance here
+        loaded = False  # this process is in no instance
     if file.exists():
         click.echo(f"removes {file}")
     if loaded:

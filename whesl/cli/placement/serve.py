@@ -1,4 +1,4 @@
-"""``whesl placement serve`` and ``undo``: the site's service, and what it would have taken back itself."""
+"""``whesl placement serve`` and ``undo``: the site's service, and the undoing of a dead service's changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from whesl.placement.site.slurm.placement_service import Service
 from whesl.placement.site.slurm.prediction_sources import Sources
 from whesl.runtime.wire.metrics_server import MetricsServer, address
 
-_PATIENCE = 60.0  # seconds for taking everything back at the end
+_PATIENCE = 60.0  # seconds for undoing all changes at the end
 _RETRY = 1.0
 
 DIRECTORY = option(
@@ -46,7 +46,7 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float) 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Options that are settings of the service, by their names."""
+    """Options of the command that are settings of the service with the same names."""
 
     share: float = option(
         _usual.share,
@@ -81,7 +81,7 @@ class Chosen:
         _usual.wait_for_better,
         "The longest that an exclude list holds a waiting job back [as long as the job may run].",
         "SECONDS",
-        type=click.FloatRange(0.0),  # also without end
+        type=click.FloatRange(0.0),  # infinity is allowed
         callback=_number,
     )
 
@@ -179,7 +179,7 @@ def serve(
 
 
 def _alone(mode: str, where: Path) -> None:
-    """Refuse to act beside the service that the plugin reads: each would build on the other's weights."""
+    """Refuse to act beside the service that the plugin reads: each would change the other's weights."""
     conf = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
     found = plugin_installation.published(conf.parent) if mode == "active" else None
     if found is not None and found.resolve() != where.resolve():

@@ -1,4 +1,4 @@
-"""``whesl placement table`` and ``status``: what is published, and what the service does."""
+"""``whesl placement table`` and ``status``: the published table, and the state of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ``learn`` and ``score``: what is read of a site."""
+"""Options of ``learn`` and ``score`` for the records of a site."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _YEAR = 365 * 86400.0
 
 @dataclass(frozen=True)
 class Records:
-    """Options that say what is read of a site."""
+    """Options for the records of a site that are read."""
 
     slurm: bool = option(False, "Ask Slurm: sacctmgr show event, sacct, sinfo.")
     flux: bool = option(False, "Ask Flux: flux resource eventlog.")
@@ -70,13 +70,13 @@ DESPITE: str | None = option(
 
 
 def gathered(read: Records) -> SiteHistory:
-    """Return what a site's records say.
+    """Return the history in a site's records.
 
     Args:
-        read: which of them.
+        read: the records to read.
 
     Raises:
-        UsageError: nothing was named, or something that is named cannot be used.
+        UsageError: no record was named, or a named one cannot be used.
         WheslError: a file cannot be read, or a command fails.
     """
     from whesl.lab.readers import format_detection
@@ -129,7 +129,7 @@ def _ask(found: Gathering, read: Records, begin: float | None) -> None:
             found.failures("sacctmgr", events)
         jobs = commands.slurm_jobs(since)
         found.jobs("sacct", jobs)
-        # The accounts may be younger than a year; their first job says that they were kept.
+        # Accounting may have begun less than a year ago; its first job shows when.
         found.since(min((job.start for job in jobs.jobs if job.start >= since), default=math.inf))
     if read.flux:
         found.failures("flux resource eventlog", commands.flux_events())
@@ -156,7 +156,7 @@ def _signs(found: Gathering, read: Records) -> None:
 
 
 def show(found: SiteHistory) -> None:
-    """Report what was read and left out, on standard error."""
+    """Print on standard error which records were read and which were left out."""
     history = found.history
     days = (history.finish - history.begin) / 86400.0
     click.echo(f"{history.nodes:,} nodes, {days:.1f} days, {len(history):,} failures", err=True)

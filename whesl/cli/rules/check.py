@@ -1,4 +1,4 @@
-"""``whesl check`` and ``whesl compile``: specifications, before anything runs."""
+"""``whesl check`` and ``whesl compile``: check and compile specifications before a run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def check(
     from whesl.language.result import render_all
 
     workflow = read_workflow(study) if study is not None else None
-    # All files are read before any is reported on, so that a wrong name is not lost between findings.
+    # All files are read before the first finding is printed, so that a wrong file name is not overlooked.
     contents = [(file, language.read_file(file)) for file in files]
     results = [
         _with_surroundings(
@@ -108,7 +108,7 @@ def _with_surroundings(
     spares: int | None,
     study: Path | None,
 ) -> Result:
-    """Add warnings of what does not fit this host: else the first failure would find out."""
+    """Add warnings about paths, variables and handlers that do not fit this host."""
     from whesl.doctor.rules_on_this_host import Surroundings
     from whesl.managers.workflow.port import text_of
 
@@ -142,7 +142,7 @@ def compile_(
 
 
 def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str, str | int]]]:
-    """Run the sample lines of a file; return how many there were, and what is wrong, as findings."""
+    """Run the sample lines of a file; return their number, and the errors as findings."""
     from whesl.language.tools import sample_comments
     from whesl.runtime.detect import sample_lines as running
 
@@ -163,7 +163,7 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
 
 
 def _notices(study: Path) -> list[str]:
-    """Return what wrapping changes for a study or script, a sentence each."""
+    """Return the lines of a study or script that wrapping affects, a sentence each."""
     from whesl.managers.workflow.port import text_of
     from whesl.managers.workflow.wrapping_changes import concerning
 

@@ -1,4 +1,4 @@
-"""``whesl explain``: a specification in sentences, and what it would have raised on a log."""
+"""``whesl explain``: a specification in sentences, and the exceptions it would have raised on a log."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _FILE = click.Path(path_type=Path)
 _WIDTH = 100
 _SHOWN_TASKS = 6
-_SHOWN = 5  # occurrences of an exception that are printed
-_LONGEST = 160  # characters of a log's line that are printed
+_SHOWN = 5  # greatest number of printed occurrences of an exception
+_LONGEST = 160  # printed characters of a log's line
 _UNWATCHED = "nothing is watched: an included exception is when a recovery step or a declaration names it"
 _OUTPUT = Source(stream=Stream.OUTPUT)
 _STREAMS = {
@@ -141,7 +141,7 @@ def _covered(item: Explained, workflow: Workflow) -> list[str]:
 
 
 def _from(spec: Spec, place: str) -> str:
-    """Return where a sentence comes from, when that is not the file itself."""
+    """Return the place of a sentence's statement if it is in an included file, else an empty string."""
     file, _, line = place.rpartition(":")
     return "" if file == spec.file else f"  [{file}:{line}]"
 
@@ -161,7 +161,7 @@ def _wrapped(lead: str, text: str) -> list[str]:
 
 
 def _task(spec: Spec, workflow: Workflow | None, job: str) -> Task:
-    """Return the task whose log it is."""
+    """Return the task that the log belongs to."""
     if workflow is None or not job:
         return Task(id=f"explain/{job or 'job'}", step=job or "job")
     found = next((task for task in workflow.tasks if job in (task.name, task.step)), None)
@@ -188,7 +188,7 @@ def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, n
 
 
 def _files(spec: Spec, logs: Sequence[str]) -> dict[str, list[Source]]:
-    """Return which sources each log has the lines of."""
+    """Return the sources that each log stands for, by the log's path."""
     known = {source.path: source for source in _sources(spec) if source.path is not None}
     found: dict[str, list[Source]] = {}
     for log in logs:
@@ -219,7 +219,7 @@ def _sources(spec: Spec) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that shows how much was read, on a terminal and where it takes a while."""
+    """Yield a function that shows, on a terminal and for long logs, how much was read."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
@@ -268,7 +268,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _unjudged(spec: Spec, rehearsed: Rehearsed) -> list[str]:
-    """Return what a log without a clock says nothing about, and what it does say about timers."""
+    """Return sentences on detections that a log without a clock cannot judge, and on their timers."""
     seen = {(sign.exception, sign.pattern): sign for sign in rehearsed.signs_of_life}
     ended = any(item.line < 0 for item in rehearsed.occurrences)
     notes = []

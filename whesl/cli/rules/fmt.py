@@ -72,11 +72,16 @@ def _show(old: bytes, new: bytes, name: str) -> None:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Put other content into a file at once: whoever reads it sees the old or the new one.
+    """Replace a file's content atomically, so that a reader sees the old or the new content.
 
-    Mode and, as far as it may be, owner stay. A symbolic link is followed to a file of the user's own only.
+    The mode does not change, nor the owner where the user may set it. A symbolic link is followed only to a
+    file of the user's own.
 
-    Raises UsageError for what is no such file, WheslError when it cannot be written.
+    Args:
+        path: the file.
+        content: the new content.
+
+    Raises UsageError for any other kind of file, WheslError when the file cannot be written.
     """
     target = path.resolve()
     try:
@@ -97,7 +102,7 @@ def _write(target: Path, content: bytes, seen: os.stat_result) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             if (seen.st_uid, seen.st_gid) != (os.geteuid(), os.getegid()):
-                # Before the mode, which a change of the owner may take from.
+                # The owner is set before the mode, since a change of the owner may clear bits of the mode.
                 with contextlib.suppress(PermissionError):
                     os.fchown(file.fileno(), seen.st_uid, seen.st_gid)
             os.fchmod(file.fileno(), stat.S_IMODE(seen.st_mode))

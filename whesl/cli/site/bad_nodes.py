@@ -89,7 +89,7 @@ def clear(
 
 
 def _clear(wanted: Sequence[str], *, everything: bool = False) -> None:
-    """Have nodes used again, all of them or, where one is not avoided, none. Raises RefusedError."""
+    """Let nodes be used again: all wanted ones, or none if one is not avoided. Raises RefusedError."""
     view = nodes_view(known_state(keys.home()).state, time.time())
     known = [row["node"] for row in view["nodes"]]
     names = (
@@ -141,6 +141,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
 def _show(rows: list[dict[str, Any]]) -> None:
     table = Table("node", "source", "evidence", "since", "until", "times", "task", "reason")
     for row in rows:
-        # Cells are data: brackets in them are no markup.
+        # Text, since brackets in cells are data, not markup.
         table.add_row(*map(Text, _cells(row)))
     Screen().print(table)

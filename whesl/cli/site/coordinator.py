@@ -1,4 +1,4 @@
-"""whesl coordinator: start it, end it, look at it."""
+"""whesl coordinator: start the coordinator, end it, show its state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def start(
 
 
 def _metrics(text: str, open_to_others: bool) -> str:
-    """Return where metrics will be, before anything is started for them."""
+    """Return the address of the metrics, checked before the coordinator starts."""
     from whesl.runtime.wire.metrics_server import address
 
     host, port = address(text, open_to_others=open_to_others)
@@ -77,14 +77,14 @@ def _metrics(text: str, open_to_others: bool) -> str:
 
 
 def _files(directory: Path) -> str:
-    """Return how much there is of each kind of file."""
+    """Return the size of the files of each kind in the coordinator's directory, as a line."""
     from rich.filesize import decimal
 
     kinds = {"journal": "journal.db*", "snapshots": "snapshot-*", "old records": "history-*"}
     sizes = dict.fromkeys(kinds, 0)
     for word, pattern in kinds.items():
         for path in directory.glob(pattern):
-            with contextlib.suppress(FileNotFoundError):  # replaced by a newer one just now
+            with contextlib.suppress(FileNotFoundError):  # the file has just been replaced by a newer one
                 sizes[word] += path.stat().st_size
     return "files: " + ", ".join(f"{word} {decimal(size)}" for word, size in sizes.items() if size)
 

@@ -1,4 +1,4 @@
-"""whesl doctor: what this machine has, what of it works, and what to do about the rest."""
+"""whesl doctor: the software and services of this machine, whether they work, and advice for the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STYLES = {State.OK: "green", State.WARN: "yellow", State.MISSING: "dim", State.
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """All findings; ``healthy`` when nothing failed."""
+    """All findings; ``healthy`` if no check has failed."""
 
     whesl: str
     healthy: bool
@@ -51,7 +51,7 @@ def doctor(
 
 
 def _show(findings: tuple[Finding, ...], *, healthy: bool) -> None:
-    # A terminal folds at words, below what is folded; a pipe gets each finding in one line.
+    # On a terminal long findings are folded at words; into a pipe each finding is one line.
     screen = Screen(soft_wrap=not Screen().is_terminal, highlight=False)
     width = max((len(finding.name) for finding in findings), default=0)
     for group in dict.fromkeys(finding.group for finding in findings):
@@ -68,7 +68,7 @@ def _show(findings: tuple[Finding, ...], *, healthy: bool) -> None:
 
 
 def _print(screen: Screen, first: Text, indent: int, said: Text) -> None:
-    """Print words behind what begins their line."""
+    """Print text after the beginning of its line, with indented further lines."""
     if screen.is_terminal:
         row = Table.grid()
         row.add_column(no_wrap=True)

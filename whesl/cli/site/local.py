@@ -1,4 +1,4 @@
-"""``whesl local``: the embedded resource manager by hand."""
+"""``whesl local``: commands for the embedded resource manager."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def local(
 
 
 def _check_predictions(path: Path) -> None:
-    """Raise an error for what is no model and no table, before anything starts."""
+    """Raise an error for a file that is neither a model nor a table, before the cluster starts."""
     try:
         from whesl.placement.site.flux import (
-            prediction_source,  # it needs an extra, which this command alone does not
+            prediction_source,  # imported only here, since it needs an extra
         )
     except ModuleNotFoundError as error:
         raise missing(error, "--placement", "whesl[predict]") from error
@@ -69,7 +69,7 @@ def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Options of a cluster that is started; None for what stays as it was."""
+    """Options of a cluster that is started; None for a setting that does not change."""
 
     nodes: int | None = option(None, "Number of nodes [4].", "N", least=1, most=999)
     cpus: int | None = option(None, "CPUs of each node [2].", "N", least=1, most=4096)

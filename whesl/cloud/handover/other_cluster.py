@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,13 +26,10 @@ class OtherCluster:
 
     def __init__(self, settings: Cluster) -> None:
         self._settings = settings
-        # The path of ssh's socket has to be shorter than 108 bytes, which a path below WHESL_HOME may exceed.
-        self._control = tempfile.TemporaryDirectory(prefix="whesl-ssh-")
         there = urlsplit(settings.store)
         self._store = SshStore(
             f"{there.username}@{there.hostname}" if there.username else str(there.hostname),
             there.path,
-            control=Path(self._control.name),
             port=there.port or 22,
             options=settings.ssh_options,
         )
@@ -128,4 +124,3 @@ class OtherCluster:
     def close(self) -> None:
         """End the connection."""
         self._store.close()
-        self._control.cleanup()

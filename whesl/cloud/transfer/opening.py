@@ -25,7 +25,7 @@ def opened(
 
     Args:
         address: the storage's address.
-        private: a directory private to this user, for local files of the storage such as sockets.
+        private: a directory private to this user, for the journal of uploads to S3.
         region, endpoint: S3's region and endpoint; '' for AWS's own endpoint.
         ssh_options: more options of ssh.
 
@@ -40,7 +40,7 @@ def opened(
         from whesl.cloud.transfer.ssh import SshStore
 
         host = f"{parts.username}@{parts.hostname}" if parts.username else parts.hostname
-        return SshStore(host, parts.path, control=private / "ssh", port=parts.port or 22, options=ssh_options)
+        return SshStore(host, parts.path, port=parts.port or 22, options=ssh_options)
     if parts.scheme == "s3" and parts.netloc:
         from whesl.cloud.providers.ec2 import client_of
         from whesl.cloud.transfer.s3 import S3Store

@@ -10,8 +10,11 @@ import contextlib
 import io
 import os
 import shlex
+import shutil
 import subprocess
 import tarfile
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,7 +35,6 @@ class SshStore:
         root: absolute path of the directory on that host; made when it does not exist.
         port: port of sshd.
         options: more options of ssh, one argument each (``-i``, a key's file, ...).
-        control: a private directory for the shared connection's socket.
         timeout: seconds until a silent connection is closed.
     """
 
@@ -41,7 +43,6 @@ class SshStore:
         host: str,
         root: str,
         *,
-        control: Path,
         port: int = 22,
         options: Sequence[str] = (),
         timeout: int = 15,
@@ -50,14 +51,23 @@ class SshStore:
             raise UsageError(
                 f"not a place that ssh reaches: {host}:{root}", hint="ssh://user@host/absolute/path"
             )
-        control.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A socket's path has to stay below 108 bytes (unix(7)), which one in the run's directory may exceed.
+        control = tempfile.mkdtemp(prefix="whesl-ssh-")
+        weakref.finalize(self, shutil.rmtree, control, ignore_errors=True)
         self._host, self._root = host, root.rstrip("/")
         self.name = f"{host}:{root}"
         self._timeout = timeout
         self._ssh = [
             *("ssh", "-p", str(port), "-o", "BatchMode=yes", "-o", f"ConnectTimeout={timeout}"),
             *("-o", "ServerAliveInterval=5", "-o", f"ServerAliveCountMax={max(1, timeout // 5)}"),
-            *("-o", "ControlMaster=auto", "-o", f"ControlPath={control}/%C", "-o", "ControlPersist=60"),
+            *(
+                "-o",
+                "ControlMaster=auto",
+                "-o",
+                f"ControlPath={control}/%C",
+                "-o",
+                "ControlPersist=60",
+            ),
             *options,
         ]
 

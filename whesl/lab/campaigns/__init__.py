@@ -1,1 +1,1 @@
-"""Many simulations: over policies, seeds and parameters, on all cores or a cluster, resumable."""
+"""Campaigns: resumable sets of simulations over policies, seeds and parameters, on all cores or a cluster."""

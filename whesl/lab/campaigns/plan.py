@@ -1,4 +1,4 @@
-"""A campaign's file: varied and fixed parameters, and the cells that they span.
+"""Campaign files: varied and fixed parameters, and the cells (single simulations) that they span.
 
     name = "policies"
     seed = 42
@@ -9,8 +9,8 @@
     fixed = { log = "SDSC.swf.xz", processors = 128 }
     over = { policy = ["fcfs", "easy"], load = [1.0, 1.2] }
 
-Each combination of the lists in ``over`` is run with each seed. Replicate i has one seed in all combinations
-of a part (common random numbers), which depends on the campaign's seed and on i alone.
+Each combination of the lists in ``over`` is run with each seed. Replicate i has the same seed in all
+combinations of a part (common random numbers); that seed depends only on the campaign's seed and on i.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 _ACCEPTED = "accepted: name, seed, and [[part]] with kind, fixed = {...}, over = {NAME = [...]}, seeds"
 _KINDS = "schedule, workflow, torus, grid, predict, or a module that has cell(parameters, seed)"
-# More cells than anybody waits for are a slip.
+# Largest number of cells of a campaign; a larger one is taken for a mistake in the file.
 _MOST = 1_000_000
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One simulator with what is varied.
+    """One part of a campaign: a simulator, its fixed parameters and its varied parameters.
 
     Attributes:
-        kind: a simulator, or a module of one's own that has ``cell(parameters, seed)``.
-        fixed: parameters that all cells have.
-        over: lists of values; each combination is a cell.
-        seeds: how many replicates, or which seeds.
+        kind: name of a simulator, or of a user's module that defines ``cell(parameters, seed)``.
+        fixed: parameters with the same value in all cells.
+        over: list of values of each varied parameter; each combination of values is a cell.
+        seeds: number of replicates, or the list of seeds.
     """
 
     kind: str
@@ -54,12 +54,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Campaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A campaign's file.
+    """The content of a campaign file.
 
     Attributes:
-        part: its parts, at least one.
-        name: as in titles.
-        seed: of all replicates.
+        part: the campaign's parts, at least one.
+        name: the campaign's name in titles.
+        seed: the campaign's seed, from which the seeds of all replicates are derived.
     """
 
     part: list[Part]
@@ -69,15 +69,15 @@ class Campaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One simulation.
+    """One simulation of a campaign.
 
     Attributes:
-        kind: its simulator.
-        parameters: in the file's order, names of files with their directory.
-        shown: the same as they stand in the file.
-        seed: of its random draws.
-        replicate: which one of the same parameters, from 0.
-        key: names its file; the same parameters on the same input files have the same one.
+        kind: name of the simulator.
+        parameters: values by name, in the file's order; names of files include their directory.
+        shown: the parameters as the campaign file spells them.
+        seed: random seed of the simulation.
+        replicate: number of the replicate among the cells with the same parameters, from 0.
+        key: base name of the cell's result file; equal parameters and equal input files give equal keys.
     """
 
     kind: str
@@ -93,10 +93,10 @@ def read(path: Path, files: Callable[[str], frozenset[str] | None]) -> tuple[Cam
 
     Args:
         path: the file; names of files in it are relative to its directory.
-        files: returns which parameters of a kind name files; None for a kind that it does not know.
+        files: returns the parameters of a kind whose values name files; None for an unknown kind.
 
     Raises:
-        UsageError: it is no campaign; with its line.
+        UsageError: the file is no valid campaign; the message names the line.
     """
     document = toml.load(path, _ACCEPTED)
     campaign = document.whole(Campaign)
@@ -150,12 +150,17 @@ def _cells(campaign: Campaign, path: Path, files: Callable[[str], frozenset[str]
 
 
 def derived(seed: int, replicate: int) -> int:
-    """Return a replicate's seed; it depends on nothing but the two."""
+    """Return a replicate's seed, a function of the campaign's seed and the replicate's number alone.
+
+    Args:
+        seed: the campaign's seed.
+        replicate: the replicate's number, from 0.
+    """
     return int(np.random.SeedSequence([seed, replicate]).generate_state(1, np.uint64)[0] >> 1)
 
 
 def _digest(path: Path, value: str, known: dict[str, str]) -> str:
-    """Return the digest of a file's content, so that a cell of an older content is run again."""
+    """Return the digest of a file's content; a change of the content makes the cell run again."""
     if value not in known:
         try:
             known[value] = hashlib.sha256((path.parent / value).read_bytes()).hexdigest()

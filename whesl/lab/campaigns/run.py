@@ -1,7 +1,7 @@
-"""Runs a campaign's cells that have not finished: in this process, in others, or on a Dask cluster.
+"""Runs a campaign's unfinished cells: in this process, in worker processes, or on a Dask cluster.
 
-What a cell gives depends on its parameters and its seed alone, so results are the same wherever and in
-whatever order cells are run.
+A cell's result depends on the cell's parameters and seed alone, so neither the place nor the order of
+execution changes the results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """What a cell gave: measures, or why there are none."""
+    """The outcome of a cell: its measures, or the error that prevented them."""
 
     measures: dict[str, Any]
     seconds: float
@@ -36,7 +36,12 @@ class Done(NamedTuple):
 
 
 def simulate(cell: Cell, simulator: Simulator) -> Done:
-    """Run one cell."""
+    """Run one cell and return its outcome; an error of the simulator becomes part of the outcome.
+
+    Args:
+        cell: the cell.
+        simulator: the function that runs the cell, called with the cell's kind, parameters and seed.
+    """
     begun = time.monotonic()
     try:
         measures = simulator(cell.kind, cell.parameters, cell.seed)
@@ -54,22 +59,23 @@ def run(
     jobs: int = 1,
     dask: str = "",
 ) -> tuple[dict[str, Result], dict[str, str]]:
-    """Run the cells that have not finished in ``out``; keep each as it finishes.
+    """Run the cells without a result in ``out``; write each result as soon as its cell finishes.
 
     Args:
-        cells: of the campaign.
+        cells: the campaign's cells.
         out: the directory of results.
-        simulator: runs a cell: a function of a module, called with its kind, parameters and seed.
-        progress: told how far they are.
-        jobs: processes on this machine.
+        simulator: a module-level function that runs a cell; its arguments are the cell's kind, parameters and
+            seed.
+        progress: progress display, advanced with each finished cell.
+        jobs: number of processes on this machine.
         dask: the address of a Dask scheduler, or ``slurm:N`` for workers in N jobs of Slurm; empty for this
             machine.
 
     Returns:
-        Results by key, and errors by key.
+        Results by the cell's key, and errors by the cell's key.
 
     Raises:
-        WheslError: a cell cannot be kept, or the workers died; what has finished stays.
+        WheslError: a result cannot be written, or the workers died; results already written stay.
     """
     results = {cell.key: found for cell in cells if (found := store.load(out, cell)) is not None}
     rest = [cell for cell in cells if cell.key not in results]
@@ -106,7 +112,8 @@ def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Itera
     from distributed import Client
     from distributed import as_completed as completed
 
-    # It logs the end of each connection, at times with a traceback; losses of workers are errors below.
+    # Dask's logger reports the end of each connection, sometimes with a traceback; the code below reports
+    # lost workers as errors.
     logging.getLogger("distributed").setLevel(logging.ERROR)
     with ExitStack() as stack:
         if address.startswith("slurm:"):
@@ -123,7 +130,7 @@ def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Itera
             cell = waiting.pop(future)
             try:
                 done = future.result()
-            except Exception as error:  # whatever a worker's loss is called by this version
+            except Exception as error:  # the exception's class differs between Dask's versions
                 raise WheslError(
                     f"a Dask worker could not run a cell: {type(error).__name__}: {error}",
                     hint="workers need the same version of whesl[lab]; finished cells are kept: call again",
@@ -133,7 +140,7 @@ def _on_dask(cells: Sequence[Cell], simulator: Simulator, address: str) -> Itera
 
 
 def _on_slurm(name: str, stack: ExitStack) -> str:
-    """Submit workers as jobs of Slurm; return their scheduler's address. They are cancelled at the end."""
+    """Submit Dask workers as Slurm jobs, cancelled when ``stack`` closes; return the scheduler's address."""
     from dask_jobqueue import SLURMCluster
 
     jobs = name.partition(":")[2]

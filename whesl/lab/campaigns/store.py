@@ -1,4 +1,4 @@
-"""A campaign's finished cells: one file each, whole or absent."""
+"""Result files of a campaign's finished cells, one file per cell, each written atomically."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A finished cell.
+    """The result of a finished cell.
 
     Attributes:
-        key: the cell's.
-        version: of WHESL.
-        measures: numbers by name.
-        seconds: how long it took.
+        key: the cell's key.
+        version: version of WHESL that ran the cell.
+        measures: measured numbers by name.
+        seconds: run time of the simulation, in seconds.
     """
 
     key: str
@@ -33,12 +33,22 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def path_of(out: Path, cell: Cell) -> Path:
-    """Return the path of a cell's file."""
+    """Return the path of a cell's result file.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+    """
     return out / "cells" / cell.key[:2] / f"{cell.key}.json"
 
 
 def load(out: Path, cell: Cell) -> Result | None:
-    """Return a cell's result; None where it has not finished, or did with another version."""
+    """Return a cell's result; None if the cell is unfinished or was run by another version of WHESL.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+    """
     try:
         found = msgspec.json.decode(path_of(out, cell).read_bytes(), type=Result)
     except (OSError, msgspec.MsgspecError):
@@ -47,10 +57,16 @@ def load(out: Path, cell: Cell) -> Result | None:
 
 
 def keep(out: Path, cell: Cell, measures: dict[str, Any], seconds: float) -> Result:
-    """Write a cell's file.
+    """Write a cell's result file and return the result.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+        measures: measured numbers by name.
+        seconds: run time of the simulation, in seconds.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     text = as_json(
         {"key": cell.key, "version": __version__, "measures": measures, "seconds": round(seconds, 3)}

@@ -1,4 +1,4 @@
-"""A campaign's results: each cell as Parquet and CSV, means over replicates, figures and a page."""
+"""Output files of a campaign: all cells as Parquet and CSV, means over replicates, figures and a page."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from whesl.lab.campaigns.plan import Campaign, Cell
     from whesl.lab.campaigns.store import Result
 
-# Figures of a page: beyond, the tables tell.
+# Largest number of figures on a page; the tables show the remaining measures.
 _MOST_FIGURES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The replicates of one combination of parameters: mean and half of the 95 % interval by measure."""
+    """Replicates of one combination of parameters: mean and half-width of the 95 % interval by measure."""
 
     kind: str
     varied: dict[str, Any]
@@ -39,14 +39,14 @@ class Group:
 def write(
     out: Path, campaign: Campaign, cells: Sequence[Cell], results: dict[str, Result], errors: Sequence[str]
 ) -> None:
-    """Write all files of a campaign; they depend on the cells alone, whoever has run them.
+    """Write all output files of a campaign; their content depends on the cells alone.
 
     Args:
         out: the directory of results.
-        campaign: as read.
-        cells: in the file's order.
-        results: of those that have finished, by key.
-        errors: why others have not.
+        campaign: the campaign as read from its file.
+        cells: the campaign's cells in the file's order.
+        results: results of the finished cells, by key.
+        errors: error messages of the failed cells, by key.
 
     Raises:
         WheslError: a file cannot be written.
@@ -97,7 +97,7 @@ def _kinds(groups: Sequence[Group]) -> list[str]:
 
 
 def _write_cells(out: Path, cells: Sequence[Cell], results: dict[str, Result]) -> None:
-    """Write one row for each cell; a parameter or measure that a cell has not is empty."""
+    """Write one row per cell; the value of a parameter or measure that the cell lacks is empty."""
     rows = [
         {"kind": c.kind, "replicate": c.replicate, "seed": c.seed, **c.shown, **results[c.key].measures}
         for c in cells
@@ -111,7 +111,7 @@ def _write_cells(out: Path, cells: Sequence[Cell], results: dict[str, Result]) -
 
 
 def _column(values: list[Any]) -> Any:
-    """Return an array of one type; mixed ones are text."""
+    """Return the values as an array of one type; values of mixed types become text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int} and None not in values:
         return np.array(values, dtype=np.int64)
@@ -127,7 +127,7 @@ def _cell(value: Any) -> Any:
 
 
 def _grouped(campaign: Campaign, cells: Sequence[Cell]) -> list[tuple[list[Cell], dict[str, Any]]]:
-    """Return the cells that differ in their seed alone, with the parameters that are varied somewhere."""
+    """Return the cells grouped by equal parameters, each group with the values of the varied parameters."""
     varied = {name for part in campaign.part for name in part.over}
     for name in {name for part in campaign.part for name in part.fixed}:
         values = {str(part.fixed.get(name)) for part in campaign.part}
@@ -176,7 +176,7 @@ def _table(campaign: Campaign, kind: str, groups: Sequence[Group]) -> Table:
 
 
 def _figures(kind: str, groups: Sequence[Group]) -> list[Figure]:
-    """Return one figure for each measure that differs: over the numbers that are varied, else as bars."""
+    """Return one figure per measure that differs between groups: lines over a varied number, else bars."""
     own = [group for group in groups if group.kind == kind]
     names = list(dict.fromkeys(name for group in own for name in group.varied))
     along = next(
@@ -220,7 +220,7 @@ def _series(label: str, points: Sequence[tuple[Any, float, float]]) -> Series:
 
 
 def _short(value: Any) -> str:
-    """Return a value for a figure: a file's name without its directory and its last suffixes."""
+    """Return a value as a label of a figure; a file's name loses its directory and suffixes."""
     text = str(value)
     return text.rpartition("/")[2].removesuffix(".xz").removesuffix(".gz").removesuffix(".swf")
 

@@ -1,1 +1,1 @@
-"""How many simulations run side by side, and how their progress is told."""
+"""Parallel execution of simulations in worker processes, and the interface of progress displays."""

@@ -1,4 +1,4 @@
-"""How a long computation says how far it is: a protocol, and the one that says nothing."""
+"""The protocol of progress displays, and a display that shows nothing."""
 
 from __future__ import annotations
 
@@ -11,27 +11,32 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Told about stages of a computation; shows them with the time left."""
+    """A display of a computation's stages and of the time left."""
 
     def stage(self, about: str, total: float) -> AbstractContextManager[Callable[[float], None]]:
-        """Begin a stage. Its context gives ``advance(steps)``, to be called as steps are done.
+        """Begin a stage; its context yields ``advance(steps)``, which the caller calls as steps finish.
 
         Args:
-            about: what is done, in a few words.
-            total: how many steps there are.
+            about: a few words that describe the stage.
+            total: number of steps of the stage.
         """
 
     def note(self, text: str) -> None:
-        """Print a line that stays above the bar."""
+        """Print a line that stays above the progress bar."""
 
 
 class Silent:
-    """Says nothing."""
+    """A progress display that shows nothing."""
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Begin a stage."""
+        """Yield a function that ignores its argument.
+
+        Args:
+            about: not used.
+            total: not used.
+        """
         yield lambda steps: None
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Ignore the text."""

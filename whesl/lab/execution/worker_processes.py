@@ -1,4 +1,4 @@
-"""Processes that compute for this one, and end with it, however it ends."""
+"""Worker processes that end with the process that started them, even when that process is killed."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from whesl.model.errors import WheslError
 def pool(
     jobs: int, begin: Callable[..., None] | None = None, *arguments: Any, hint: str = ""
 ) -> Iterator[ProcessPoolExecutor]:
-    """Give processes to compute in. What has not begun is given up when the caller leaves.
+    """Yield a pool of worker processes; calls that have not begun are cancelled when the context ends.
 
     Args:
-        jobs: how many.
-        begin: called once in each, with the arguments.
-        hint: what the user can do when one of them was killed.
+        jobs: number of processes.
+        begin: initializer that each worker process calls once, with ``arguments``.
+        hint: advice to the user for the error message when a worker process was killed.
 
     Raises:
-        WheslError: one was killed.
+        WheslError: a worker process was killed.
     """
-    # Spawned: a fork would carry the threads of numerical libraries into the children.
+    # Not "fork", which would copy the state of the numerical libraries' threads into the children.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(
         jobs, mp_context=context, initializer=_begun, initargs=(begin, arguments)
@@ -42,13 +42,13 @@ def pool(
             raise WheslError("a process of the computation was killed", hint=hint) from error
         finally:
             made.shutdown(wait=False, cancel_futures=True)
-            if not whole:  # running work may take minutes, and its result is no longer wanted
+            if not whole:  # running calls may take minutes, and nobody uses their results
                 for process in multiprocessing.active_children():
                     process.terminate()
 
 
 def _begun(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    # Ctrl-C is sent to all processes of a terminal; the first one ends the others.
+    # A terminal sends Ctrl-C to all of its processes; the parent process ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
     if begin is not None:
@@ -56,7 +56,7 @@ def _begun(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> Non
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has ended: a parent that was killed ends no child."""
+    """End this process when its parent has ended, since a killed parent cannot end its children."""
     parent = multiprocessing.parent_process()
 
     def follow() -> None:

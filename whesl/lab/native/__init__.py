@@ -1,1 +1,1 @@
-"""The lab's functions in C: what takes most of the time of a long job log."""
+"""The lab's functions in C: the most time-consuming parts of simulating and reading long job logs."""

@@ -1,9 +1,9 @@
-/* What has to hold in any simulation, for as many nodes as large machines have. */
+/* A check that is fast for the numbers of nodes of large machines. */
 #include <stdint.h>
 
-/* Return whether no node holds two attempts at a time; attempts are in order of start, runs on nodes that there are.
+/* Return whether no node holds two attempts at a time.
  *
- * `until` has a place for each node, all -inf. */
+ * Attempts are in order of start, and all runs are on existing nodes. `until` has one element per node, all -inf. */
 int apart(
     int64_t attempts, const double *start, const double *end, const int64_t *offsets, const int32_t *first,
     const int32_t *length, double *until

@@ -1,11 +1,11 @@
-/* FCFS, EASY and conservative backfilling on nodes with identity, which may fail.
+/* FCFS, EASY and conservative backfilling on individual nodes, which may fail.
  *
- * At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A job
- * whose node fails is killed; it waits again at its place by arrival, and goes on from its last own checkpoint.
+ * At equal times the order is: ends of jobs, failures and repairs, arrivals, one pass of the policy. A job whose node
+ * fails is killed, waits again at its place by arrival, and resumes from its own last checkpoint.
  *
  * EASY: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995. Conservative backfilling: A. Mu'alem, D. Feitelson,
- * IEEE TPDS 12(6), 2001: each job gets the earliest reservation beside all running and reserved jobs when it arrives;
- * when nodes become free sooner than was said, each reservation in the queue's order moves to its earliest time.
+ * IEEE TPDS 12(6), 2001: a job that arrives gets the earliest reservation beside all running and reserved jobs; when
+ * nodes become free before a job's estimated end, each reservation, in the queue's order, moves to its earliest time.
  */
 #include "machine.h"
 #include "waiting_jobs.h"
@@ -64,7 +64,7 @@ static void start_job(Machine *m, whole job, double now) {
     m->offsets[++m->attempts] = m->runs->count;
 }
 
-/* Start the jobs whose reservations begin, and note when the next one does. */
+/* Start the jobs whose reservations begin now, and set `due` to the begin of the next reservation. */
 static void start_reserved(Machine *m, whole fresh, double now) {
     if (m->anew) {
         rebuild(m, now);
@@ -86,9 +86,9 @@ static void start_reserved(Machine *m, whole fresh, double now) {
     }
 }
 
-/* Start jobs in their order until one does not fit, the head; under EASY then those that do not delay it.
+/* Start jobs in order of arrival until one, the head, does not fit; under EASY, also start jobs that do not delay it.
  *
- * While nothing was released the head's reservation holds, and of the jobs behind it none can start. */
+ * While no node is released, the head's reservation holds, and no earlier job behind the head can start. */
 static void start_in_order(Machine *m, whole fresh, double now) {
     if (m->stale || m->head < 0) {
         m->head = -1;
@@ -169,11 +169,12 @@ void forget(Runs *runs) {
     free(runs->length);
 }
 
-/* Simulate jobs to the end, and return how many attempts there were; -1 without memory.
+/* Simulate jobs to the end, and return the number of attempts, or -1 if memory is lacking.
  *
- * Jobs are in order of submission; `left` and `limit`, their run times and estimates, are changed. `promise` gets the
- * first reservations of conservative backfilling. Arrays of attempts have room for each job and each failure. `runs`
- * is empty at first and given back by `forget`. A job that never fits, because nodes stay down, has no attempt. */
+ * Jobs are in order of submission; `left` and `limit`, their run times and estimates, are changed. `promise` receives
+ * the first reservations of conservative backfilling. Arrays of attempts have room for each job and each failure.
+ * `runs` is empty before the call; the caller frees it with `forget`. A job that never fits, because nodes stay down,
+ * has no attempt. */
 whole simulate(
     int policy, whole nodes, whole count, const double *submit, const whole *size, double *left, double *limit,
     const double *checkpoint, double *promise, whole changes, const double *fault_time, const whole *fault_node,

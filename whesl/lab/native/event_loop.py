@@ -1,4 +1,4 @@
-"""FCFS, EASY and conservative backfilling in C (``event_loop.c``), from arrays to arrays."""
+"""FCFS, EASY and conservative backfilling in C (``event_loop.c``) as functions of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-POLICIES = ("fcfs", "easy", "conservative")  # in the order of their numbers in C
+POLICIES = ("fcfs", "easy", "conservative")  # in the order of the policies' numbers in machine.h
 
 
 class _Runs(ctypes.Structure):
@@ -32,21 +32,22 @@ def simulate(
     jobs: Sequence[NDArray[Any]],
     faults: Sequence[NDArray[Any]],
 ) -> tuple[list[NDArray[Any]], NDArray[np.float64]] | None:
-    """Simulate jobs to the end; None where nothing can be compiled.
+    """Simulate jobs to the end; return None where the C functions cannot be compiled.
 
     Args:
         policy: one of ``POLICIES``.
-        nodes: how many the machine has.
-        jobs: submissions in seconds, ascending; sizes in nodes, no more than there are; run times, estimates
-            and intervals between checkpoints in seconds; each of shape (jobs,).
-        faults: times in seconds, ascending; nodes; whether they come back; each of shape (changes,).
+        nodes: number of nodes of the machine.
+        jobs: arrays of submissions in seconds, ascending; sizes in nodes, at most ``nodes``; run times,
+            estimates and intervals between checkpoints in seconds; each of shape (jobs,).
+        faults: arrays of times in seconds, ascending; indices of nodes; whether the node comes back (else it
+            fails); each of shape (changes,).
 
     Returns:
         All attempts, as the fields of ``whesl.lab.simulators.cluster.simulation_records.Attempts``, and each
         job's first reservation in seconds (empty but for conservative backfilling).
 
     Raises:
-        MemoryError: there is too little.
+        MemoryError: there is too little memory.
     """
     found = library()
     if found is None:
@@ -74,7 +75,7 @@ def simulate(
         *map(pointer, (time, node, up, job, start, end, killed, offsets)),
         ctypes.byref(runs),
     )
-    # NumPy makes no array of a null pointer, which stands for no run at all.
+    # The pointers are null when there are no runs, and NumPy makes no array of a null pointer.
     first, length = (
         np.ctypeslib.as_array(values, (runs.count,)).copy() if runs.count else np.empty(0, np.int32)
         for values in (runs.first, runs.length)
@@ -94,11 +95,12 @@ def apart(
     first: NDArray[np.int32],
     length: NDArray[np.int32],
 ) -> bool:
-    """Return whether it is certain that no node holds two attempts at a time.
+    """Return True if no node holds two attempts at a time; False also where there is no C compiler.
 
     Args:
-        nodes: how many the machine has; runs are on these alone.
-        start, end, offsets, first, length: of attempts in order of start, as ``simulate`` returns them.
+        nodes: number of nodes of the machine; every run lies within them.
+        start, end, offsets, first, length: arrays of attempts in order of start, as ``simulate`` returns
+            them.
     """
     found = library()
     arrays: tuple[NDArray[Any], ...] = (start, end, offsets, first, length, np.full(nodes, -np.inf))

@@ -1,6 +1,7 @@
-"""The functions in C, compiled by the machine's C compiler when they are first called, and kept.
+"""The lab's C functions, compiled by the machine's C compiler at the first call; the library file is kept.
 
-That takes half a second once; to load them takes some milliseconds. Machines without a C compiler do without.
+Compiling takes half a second, loading the kept library some milliseconds. On machines without a C compiler,
+the callers use plain Python.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPILERS = ("cc", "gcc", "clang")
-_OPTIONS = ("-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC")  # as exact as Python's own numbers
-_LONGEST = 60.0  # seconds that a compiler may take
+_OPTIONS = ("-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC")  # rounds as Python
+_LONGEST = 60.0  # time limit of the compiler in seconds
 
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the functions; None where there is no C compiler, or no place to keep what it makes."""
+    """Return the C functions; None where there is no C compiler, or no directory for the compiled library."""
     sources = sorted(Path(__file__).parent.glob("*.[ch]"))
     text = b"".join(path.read_bytes() for path in sources)
     state = hashlib.sha256(" ".join((*_OPTIONS, *platform.uname()[::4])).encode() + text).hexdigest()[:16]
@@ -39,12 +40,12 @@ def library() -> ctypes.CDLL | None:
         if not kept.exists() and not _compiled(sources, kept):
             return None
         return ctypes.CDLL(str(kept))
-    except OSError:  # made on a machine of another kind that shares the home, or not executable there
+    except OSError:  # compiled for another kind of machine, or not executable there
         return None
 
 
 def _compiled(sources: list[Path], kept: Path) -> bool:
-    """Compile the sources, and return whether that succeeded."""
+    """Compile the sources into the file ``kept``; return whether the compiler succeeded."""
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         return False
@@ -65,7 +66,7 @@ def _compiled(sources: list[Path], kept: Path) -> bool:
 
 
 def pointer(values: NDArray[Any]) -> ctypes.c_void_p:
-    """Return where an array's values are; they have to be one behind the other."""
+    """Return the address of an array's values; the array has to be contiguous (C order)."""
     if not values.flags.c_contiguous:
         raise ValueError("an array with gaps between its values")
     return ctypes.c_void_p(values.ctypes.data)

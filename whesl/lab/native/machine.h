@@ -1,4 +1,4 @@
-/* A machine: the nodes that are free, the attempts that run on others, and the jobs that wait. */
+/* The state of a simulated machine: free nodes, running attempts, waiting jobs. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@ typedef int64_t whole;
 enum { FCFS, EASY, CONSERVATIVE };
 enum { SPANS = 16 };
 
-/* Runs of consecutive nodes: the first node of each, and how many there are. */
+/* Runs of consecutive nodes: the first node and the number of nodes of each run. */
 typedef struct {
     whole count, room;
     int32_t *first, *length;
 } Runs;
 
-/* Least number of nodes and least estimate of the jobs that wait in a block; too low at worst. */
+/* Lower bounds of the sizes (in nodes) and of the estimates (in seconds) of a block's waiting jobs. */
 typedef struct {
     whole size;
     double limit;
@@ -24,8 +24,8 @@ typedef struct {
     double begin, end;
 } Span;
 
-/* Arrays of jobs: submit, size, left, limit, checkpoint, promise, begin. Arrays of attempts, in order of start: job,
- * start, end, killed, offsets into the runs. All times are in seconds. */
+/* The arrays submit, size, left, limit, checkpoint, promise and begin have an element per job. The arrays job, start,
+ * end, killed and offsets (into the runs) have an element per attempt, in order of start. All times are in seconds. */
 typedef struct {
     int policy, full, stale, anew;
     whole nodes, count, arrived, waiting, attempts, active, pending, free, hint, first;
@@ -36,21 +36,21 @@ typedef struct {
     double *start, *end;
     uint8_t *killed;
     Runs *runs;
-    uint64_t *free_nodes, *waits; /* sets of nodes and of jobs, with a bit for each */
-    Bound *words, *groups;        /* of 64 jobs, and of 64 words */
+    uint64_t *free_nodes, *waits; /* bit sets of the free nodes and of the waiting jobs */
+    Bound *words, *groups;        /* bounds of each 64 jobs, and of each 64 words */
     whole *owner;                 /* the last attempt on each node; NULL where no node fails */
-    double *latest;               /* running attempts by the latest time at which they end */
+    double *latest;               /* latest ends of the running attempts, ascending */
     whole *sizes, *listed;
-    double *heap; /* the times at which attempts end, and the attempts; those that were killed stay in it */
+    double *heap; /* heap of the attempts' ends, with the attempts in items; killed attempts stay in it */
     whole *items;
-    whole head, extra; /* the waiting job that does not fit, and the nodes that it leaves over */
-    double shadow;     /* when it starts at the latest */
-    whole lo, hi, parts; /* the free nodes over time: parts from lo to hi - 1, the last one for ever */
+    whole head, extra; /* the first waiting job that does not fit, and the nodes that it leaves free */
+    double shadow;     /* the head's latest start */
+    whole lo, hi, parts; /* the profile of free nodes has the parts lo to hi - 1, the last one endless */
     double *times;
     whole *frees;
-    Span risen[SPANS]; /* when reserved nodes became free since the last pass */
+    Span risen[SPANS]; /* spans in which reserved nodes became free since the last pass */
     whole spans;
-    double due; /* the next reservation */
+    double due; /* begin of the next reservation */
 } Machine;
 
 static uint64_t ones(whole begin, whole count) {
@@ -69,7 +69,7 @@ static void set_free(Machine *m, whole begin, whole count) {
     }
 }
 
-/* Add a run of nodes to the last attempt; one that follows on the last run makes that longer. */
+/* Add a run of nodes to the last attempt; a run that continues the attempt's last run extends that run. */
 static void add_run(Machine *m, whole begin, whole count) {
     Runs *runs = m->runs;
     whole last = runs->count - 1;
@@ -95,7 +95,7 @@ static void add_run(Machine *m, whole begin, whole count) {
     runs->length[runs->count++] = (int32_t)count;
 }
 
-/* Give the lowest free nodes to the last attempt. */
+/* Give the `count` lowest free nodes to the last attempt. */
 static void take(Machine *m, whole count) {
     whole place = m->hint;
     m->free -= count;
@@ -121,7 +121,7 @@ static void take(Machine *m, whole count) {
     m->hint = place;
 }
 
-/* The running attempts: a heap by the times at which they end, and a list by the latest ones. */
+/* The running attempts are kept in a heap by their ends, and in a list by their latest ends. */
 
 static void push(Machine *m, double time, whole item) {
     whole at = m->pending++;

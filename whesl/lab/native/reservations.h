@@ -1,6 +1,6 @@
-/* The free nodes over time, in which each waiting job has a reservation. */
+/* The profile of free nodes over time, in which each waiting job has a reservation. */
 
-/* Make room for two more parts, the old ones from the first place on. */
+/* Make room for two more parts of the profile, with the present parts moved to the front. */
 static void make_room(Machine *m) {
     if (m->hi + 2 <= m->parts)
         return;
@@ -24,7 +24,7 @@ static void make_room(Machine *m) {
         m->full = 1;
 }
 
-/* Return the last part that begins no later than `time`; the search has no branch that a processor has to guess. */
+/* Return the last part that begins no later than `time`, by binary search without branches. */
 static whole locate(const Machine *m, double time) {
     const double *at = m->times + m->lo;
     for (whole count = m->hi - m->lo; count > 1;) {
@@ -35,7 +35,7 @@ static whole locate(const Machine *m, double time) {
     return at - m->times;
 }
 
-/* Move the parts from `at` on by one place, up or down. */
+/* Move the parts from `at` on by `by` places, which is 1 or -1. */
 static void shift(Machine *m, whole at, int by) {
     size_t count = (size_t)(m->hi - at);
     memmove(m->times + at + by, m->times + at, count * sizeof *m->times);
@@ -43,7 +43,7 @@ static void shift(Machine *m, whole at, int by) {
     m->hi += by;
 }
 
-/* Return the part that begins at `time`, which is made where there is none. */
+/* Return the part that begins at `time`; split a part if there is none. */
 static whole cut(Machine *m, double time) {
     whole at = locate(m, time);
     if (m->times[at] == time)
@@ -54,7 +54,8 @@ static whole cut(Machine *m, double time) {
     return at + 1;
 }
 
-/* Take `size` nodes from `begin` to `end`, or give them back where it is negative; return the most free ones then. */
+/* Take `size` nodes from `begin` to `end`, or give nodes back if `size` is negative; return the largest number of free
+ * nodes in that time. */
 static whole occupy(Machine *m, double begin, double end, whole size) {
     make_room(m);
     if (m->full)
@@ -71,7 +72,7 @@ static whole occupy(Machine *m, double begin, double end, whole size) {
     return most;
 }
 
-/* Return the earliest start of a job, looked for up to `until`; `before` where there is none before that. */
+/* Return the earliest start of a job before `before` and `until`, or `before` if there is none. */
 static double earliest(const Machine *m, double now, whole size, double duration, double before, double until) {
     double end = before < until ? before : until;
     for (whole at = m->lo; at < m->hi && m->times[at] < end; at++) {
@@ -87,7 +88,7 @@ static double earliest(const Machine *m, double now, whole size, double duration
     return before;
 }
 
-/* Note when nodes became free; where there is no place left, the last span becomes wide enough for both. */
+/* Record a span in which nodes became free; if the record is full, the last span is widened to cover both. */
 static void rise(Machine *m, double begin, double end) {
     if (m->spans == SPANS) {
         Span *last = m->risen + --m->spans;
@@ -97,7 +98,7 @@ static void rise(Machine *m, double begin, double end) {
     m->risen[m->spans++] = (Span){begin, end};
 }
 
-/* Raise `most` to the nodes free at any time in the spans, and `last` to the last one's end. */
+/* Raise `most` to the largest number of free nodes in the recorded spans, and `last` to the spans' last end. */
 static void look(const Machine *m, whole *most, double *last) {
     for (whole number = 0; number < m->spans; number++) {
         Span span = m->risen[number];
@@ -111,8 +112,8 @@ static void look(const Machine *m, whole *most, double *last) {
 
 /* Move the reservations of jobs before `behind`, in the queue's order, to their earliest times.
  *
- * A job can move only if it fits at some time at which nodes became free, and starts before the last of these: since
- * the previous call, or in it by the move of a job behind it. */
+ * A job can move only if it fits at some time at which nodes became free, and only to a start before the last such
+ * time. Nodes become free by releases since the previous call, and by moves of other jobs' reservations. */
 static void compress(Machine *m, whole behind, double now) {
     whole known = m->spans, most = 0;
     double last = -INFINITY;
@@ -141,7 +142,7 @@ static void compress(Machine *m, whole behind, double now) {
     memmove(m->risen, m->risen + known, (size_t)m->spans * sizeof *m->risen);
 }
 
-/* Make the profile of the running jobs alone. */
+/* Rebuild the profile from the running jobs alone. */
 static void rebuild(Machine *m, double now) {
     m->lo = 0;
     m->hi = 1;

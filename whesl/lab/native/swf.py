@@ -1,4 +1,4 @@
-"""Lines of numbers read in C (``swf.c``): those that it reads exactly, and which ones need a closer look."""
+"""Lines of numbers read in C (``swf.c``); lines that the C code cannot read exactly are marked as odd."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """The lines that neither are empty nor begin with ";".
+    """The lines of a text that are neither empty nor begin with ";".
 
     Attributes:
-        values: the first numbers of each, shape (fields, lines); undefined for odd lines.
-        line: the number of each from 1, shape (lines,).
-        odd: whether one of its words needs a closer look, shape (lines,).
+        values: the first numbers of each line, shape (fields, lines); undefined for odd lines.
+        line: each line's number in the text, from 1, shape (lines,).
+        odd: whether the C code could not read one of the line's first words exactly, shape (lines,).
     """
 
     values: NDArray[np.float64]
@@ -28,11 +28,11 @@ class Rows(NamedTuple):
 
 
 def rows(content: bytes, fields: int) -> Rows:
-    """Read lines of numbers. Without a C compiler all of them are odd.
+    """Read lines of numbers. Without a C compiler all lines are odd.
 
     Args:
-        content: the text.
-        fields: how many numbers of each line are read.
+        content: the text as bytes.
+        fields: number of numbers to read from each line.
     """
     found = library()
     if found is None:

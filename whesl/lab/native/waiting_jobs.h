@@ -1,4 +1,4 @@
-/* The waiting jobs: a set in order of arrival. A search passes over blocks within whose bounds no job could start. */
+/* The waiting jobs: a bit set in order of arrival. A search skips blocks if no job within their bounds could start. */
 
 static void lower(Bound *bound, whole size, double limit) {
     if (size < bound->size)
@@ -32,7 +32,7 @@ static whole next_waiting(const Machine *m, whole job) {
     return (place << 6) + __builtin_ctzll(word);
 }
 
-/* Whether a job may start before the head: it ends by the head's shadow time, or takes none of its nodes. */
+/* Return whether a job may start before the head: it ends by the head's shadow time, or uses none of its nodes. */
 static int may_overtake(const Machine *m, whole size, double limit, double now) {
     return size <= m->free && (size <= m->extra || now + limit <= m->shadow);
 }
@@ -79,7 +79,7 @@ static whole fitting(Machine *m, whole job, double now) {
     }
 }
 
-/* Set the head's shadow time, and the nodes that are left over then. */
+/* Set the head's shadow time, and the number of nodes that the head leaves free then. */
 static void reserve(Machine *m) {
     whole at = 0, free = m->free, need = m->size[m->head];
     while (at < m->active && free < need)

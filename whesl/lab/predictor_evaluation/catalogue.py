@@ -1,4 +1,4 @@
-"""Predictors by name, as the command line names them."""
+"""Predictors by their names on the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 BASE = "base"
 RECENCY = "recency"
-# Name: what it is. Those of a given accuracy see the future by definition.
+# Descriptions of the predictors that are fitted to past failures, by name. Predictors of a given accuracy see
+# the future by definition.
 FITTED = {
     BASE: "the machine's mean rate, whatever the node and its past",
     RECENCY: "a table by the hours since the node last failed, the same for all nodes",
@@ -40,18 +41,18 @@ GIVEN = {
     "accuracy:A": "a share A of the failures is known (tie-breaking)",
     "aoa:A[:MIX]": "predictions of accuracy A, MIX of the wrong ones false alarms",
 }
-# How far a periodic failure may be from its time, in seconds.
+# Largest distance of a periodic failure from its expected time, in seconds.
 TOLERANCE = 900.0
 DEFAULT = ("base", "survival", "frailty", "ffp", "learned")
 
 
 class Asked(NamedTuple):
-    """A predictor that was asked for.
+    """A predictor as the user requested it.
 
     Attributes:
-        text: as it was written.
-        name: without its numbers.
-        numbers: the numbers after it.
+        text: the request as written, ``aoa:0.7:0.5``.
+        name: the predictor's name, ``aoa``.
+        numbers: the numbers after the name, (0.7, 0.5).
     """
 
     text: str
@@ -65,13 +66,13 @@ class Asked(NamedTuple):
 
 
 def asked(text: str) -> Asked:
-    """Return a predictor by its name.
+    """Parse a predictor's name and numbers.
 
     Args:
         text: ``survival`` or ``aoa:0.7:0.5``, for example.
 
     Raises:
-        UsageError: there is none of that name, or its numbers are not what it takes.
+        UsageError: there is no predictor of that name, or its numbers are wrong.
     """
     name, *rest = text.strip().split(":")
     known = {entry.split(":")[0]: entry for entry in (*FITTED, *GIVEN)}
@@ -90,13 +91,13 @@ def asked(text: str) -> Asked:
 
 
 def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPredictor:
-    """Fit a predictor to the past.
+    """Fit a predictor to past failures.
 
     Args:
-        predictor: one that is fitted.
-        past: what is known.
-        seed: of what is random in it.
-        tolerance: of periods, in seconds.
+        predictor: a predictor of ``FITTED``.
+        past: the past failures.
+        seed: random seed of the fit.
+        tolerance: largest distance of a periodic failure from its expected time, in seconds.
     """
     if predictor.name in laws.LAWS:
         return survival.fit(past, (predictor.name,))
@@ -116,13 +117,13 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
 
 
 def made(predictor: Asked, truth: History, at: float, seed: int) -> ArrayPredictor:
-    """Make a predictor; one that is fitted sees the failures before a time, then observes them all.
+    """Make a predictor; a fitted one is fitted to the failures before ``at`` and then observes all failures.
 
     Args:
-        predictor: any.
-        truth: all failures.
-        at: the time, in seconds.
-        seed: of what is random in it.
+        predictor: any predictor of ``FITTED`` or ``GIVEN``.
+        truth: all failures, past and future.
+        at: end of the past, in seconds.
+        seed: random seed of the predictor.
     """
     if not predictor.fitted:
         return given(predictor, truth, seed)
@@ -130,12 +131,12 @@ def made(predictor: Asked, truth: History, at: float, seed: int) -> ArrayPredict
 
 
 def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:
-    """Make a predictor of a given accuracy from the failures that happen.
+    """Make a predictor whose accuracy is given, from the failures that happen.
 
     Args:
-        predictor: one that is not fitted.
-        truth: all failures.
-        seed: of its draws.
+        predictor: a predictor of ``GIVEN``.
+        truth: all failures that happen.
+        seed: random seed of the predictor.
     """
     if predictor.name == "none":
         return given_accuracy.none(truth.nodes)

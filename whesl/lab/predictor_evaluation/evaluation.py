@@ -1,8 +1,9 @@
-"""Predictors fitted to the failures before a date and scored on those after it.
+"""Evaluation of predictors: fitted to the failures before a date, scored on the failures after it.
 
-Each node that is up is asked about at regular moments: does it fail within the horizon? A question at t uses
-failures before t alone. The threshold of alarms is the one with the highest F1 on the last fifth of the past,
-for a model that was fitted to the four before; then the model is fitted to all of the past.
+At regular moments the predictor answers, for each node that is up, whether that node fails within the
+horizon. The answer at time t uses failures before t alone. The alarm threshold has the highest F1 on the last
+fifth of the past, for a model fitted to the first four fifths; the model is then fitted again to the whole
+past.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_MOST = 1_000_000  # questions; more moments are left out evenly
+_MOST = 1_000_000  # largest number of questions; beyond it, moments are left out evenly
 _DRAWS = 2000
 _WEEK = 7 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is asked.
+    """Settings of an evaluation.
 
     Attributes:
-        split: when the future begins, in seconds of the history's epoch.
+        split: end of the past and begin of the future, in seconds of the history's epoch.
         horizon: how far each question looks ahead, in seconds.
-        every: the time between two questions about a node, in seconds.
-        seed: of predictors and of confidence intervals.
-        tolerance: of periods, in seconds.
+        every: the time between two questions about the same node, in seconds.
+        seed: random seed of predictors and of confidence intervals.
+        tolerance: largest distance of a periodic failure from its expected time, in seconds.
     """
 
     split: float
@@ -56,11 +57,11 @@ class Settings:
 
 
 class Questions(NamedTuple):
-    """What was asked, and what happened.
+    """Questions about nodes, and their outcomes; arrays of shape (questions,).
 
     Attributes:
-        node: of each question.
-        start: when it was asked, in seconds.
+        node: index of the node of each question.
+        start: time of the question, in seconds; the horizon begins there.
         failed: whether the node failed within the horizon.
     """
 
@@ -71,14 +72,14 @@ class Questions(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Judged:
-    """How answers did.
+    """Scores of a predictor's answers.
 
     Attributes:
         brier, log_loss, ranking: see ``whesl.prediction.failures.measures``.
         skill: 1 - Brier / Brier of the base rate of the past.
-        interval: of the skill, 95 %, by drawing times with replacement.
-        alarms: precision, recall, AOA and lead times of answers at or above the threshold.
-        calibration: what was said beside what happened.
+        interval: 95 % confidence interval of the skill, by bootstrap over blocks of time.
+        alarms: precision, recall, AOA and lead times of the answers that were alarms.
+        calibration: predicted probabilities beside the observed shares of failures.
     """
 
     brier: float
@@ -101,17 +102,17 @@ def judged(
     seed: int,
     block: float = _WEEK,
 ) -> dict[str, Any]:
-    """Return the fields of ``Judged``.
+    """Return a predictor's scores as the fields of ``Judged``.
 
     Args:
-        said: the answers.
-        raised: those that were alarms.
-        questions: what was asked.
-        base: the base rate of the past, at each question where it changes.
-        history: what happened.
+        said: the answered probabilities, shape (questions,).
+        raised: whether each answer was an alarm, shape (questions,).
+        questions: the questions and their outcomes.
+        base: the base rate of the past; an array of shape (questions,) where it changes over time.
+        history: the failures that happened.
         horizon: how far the questions look ahead, in seconds.
-        seed: of the interval.
-        block: what is drawn for it, in seconds: failures of such a time are alike.
+        seed: random seed of the bootstrap.
+        block: length of a bootstrap block, in seconds; failures within a block are correlated.
     """
     failed = questions.failed
     return {
@@ -127,17 +128,17 @@ def judged(
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Score(Judged):
-    """How a predictor did.
+    """A predictor and the scores of its answers.
 
     Attributes:
-        asked: as it was asked for.
-        name: the predictor's, with what was fitted.
-        fitted: whether it was fitted to the past, and saw nothing else.
-        fit_seconds, ask_seconds: how long the fit and all answers took.
-        hindsight: the skill against the future's own rate, not known before, with its interval: what
-            is left when a rate that changes is not counted.
-        threshold: probabilities at or above it were alarms.
-        predictor: the predictor itself, over all of the history.
+        asked: the predictor as the user requested it.
+        name: the predictor's name with its fitted distributions.
+        fitted: whether the predictor was fitted to the past, without knowledge of the future.
+        fit_seconds, ask_seconds: durations of the fit and of all answers.
+        hindsight: the skill against the base rate of the future, with its interval; a change of the rate
+            between past and future does not count.
+        threshold: least probability that was an alarm.
+        predictor: the predictor after it has observed the whole history.
     """
 
     asked: str
@@ -151,21 +152,21 @@ class Score(Judged):
 
     @property
     def better(self) -> bool:
-        """Whether the predictor is better than the base rate, beyond chance."""
+        """Whether the predictor is fitted, is not the base rate, and its skill's interval is above 0."""
         return self.fitted and self.asked != catalogue.BASE and self.interval[0] > 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Evaluation:
-    """What came out.
+    """The results of an evaluation.
 
     Attributes:
-        questions: how many were asked.
-        every: the time between two questions about a node, in seconds, after some were left out.
-        failures: how many failures of the future could be predicted.
-        rate: the share of questions that a failure followed.
-        base: the share that the past alone makes expect.
-        scores: by predictor, in the order in which they were asked for.
+        questions: number of questions.
+        every: the time between two questions about the same node, in seconds, after moments were left out.
+        failures: number of failures after the split.
+        rate: the share of questions with a failure within the horizon.
+        base: the expected share of such questions by the failure rate of the past.
+        scores: the scores of each predictor, in the user's order.
     """
 
     questions: int
@@ -177,7 +178,7 @@ class Evaluation:
 
     @property
     def best(self) -> Score | None:
-        """The best of those that were fitted, if it is better than the base rate beyond chance."""
+        """The fitted predictor with the highest skill among those with ``better``, or None."""
         better = [score for score in self.scores if score.better]
         return max(better, key=lambda score: score.skill, default=None)
 
@@ -185,13 +186,13 @@ class Evaluation:
 def evaluate(
     history: History, predictors: Sequence[Asked], settings: Settings, progress: Progress
 ) -> Evaluation:
-    """Fit predictors to what is before the split and score them on what is after it.
+    """Fit predictors to the failures before the split and score them on the failures after it.
 
     Args:
         history: all failures.
-        predictors: their names.
-        settings: what is asked.
-        progress: told how far it is.
+        predictors: the requested predictors.
+        settings: settings of the evaluation.
+        progress: progress display, advanced with each predictor.
 
     Raises:
         UsageError: the split leaves no past, no future or no question.
@@ -218,14 +219,14 @@ def evaluate(
 def ask(
     history: History, begin: float, finish: float, settings: Settings, most: int
 ) -> tuple[Questions, float]:
-    """Return the questions from one time to another, and the time between two of them.
+    """Return the questions from ``begin`` to ``finish``, and the time between two questions in seconds.
 
     Args:
         history: the failures.
-        begin: of the first questions, in seconds.
-        finish: until when the outcome of all is known, in seconds.
-        settings: horizon and time between questions.
-        most: with more, moments are left out evenly.
+        begin: time of the first questions, in seconds.
+        finish: end of the last question's horizon at the latest, in seconds.
+        settings: the settings, with the horizon and the time between questions.
+        most: largest number of questions; beyond it, moments are left out evenly.
     """
     last = finish - settings.horizon
     moments = np.arange(begin, last, settings.every)
@@ -245,12 +246,12 @@ def ask(
 
 
 def answers(predictor: ArrayPredictor, questions: Questions, horizon: float) -> Floats:
-    """Return a predictor's answers, each from failures before its question alone.
+    """Return a predictor's probabilities, each from the failures before its question alone.
 
     Args:
-        predictor: over a history that may hold more.
-        questions: what is asked.
-        horizon: how far ahead, in seconds.
+        predictor: a predictor over a history that may continue after the questions.
+        questions: the questions.
+        horizon: how far each question looks ahead, in seconds.
     """
     before = np.nextafter(questions.start, -np.inf)
     return predictor.probability(questions.node, questions.start, np.asarray(horizon), before)
@@ -314,14 +315,14 @@ def _scored(
 def skill_interval(
     said: Floats, questions: Questions, base: float | Floats, seed: int, block: float
 ) -> tuple[float, float]:
-    """Return the skill's 95 % interval: times are drawn with replacement.
+    """Return the skill's 95 % interval by bootstrap: blocks of time are drawn with replacement.
 
     Args:
-        said: the answers.
-        questions: what was asked, and what happened.
-        base: the answers that they are compared with.
-        seed: of the draws.
-        block: what is drawn, in seconds.
+        said: the answered probabilities, shape (questions,).
+        questions: the questions and their outcomes.
+        base: the probabilities that the answers are compared with.
+        seed: random seed of the bootstrap.
+        block: length of a bootstrap block, in seconds.
     """
     _, number = np.unique(np.floor(questions.start / block), return_inverse=True)
     own = np.bincount(number, (said - questions.failed) ** 2)

@@ -1,9 +1,9 @@
-"""Forecasts of free nodes scored month by month on what came after them; resumable.
+"""Evaluation of free-node forecasts, month by month; resumable.
 
-Rolling origin: for each of the last months the model is fitted to what was known before it began, and
-forecasts each hour of it. Compared with persistence (the free nodes of now), the median and the median by
-hour of the day of what was learned from; beside them the least of the hour before. Intervals of confidence
-come from resampling blocks of three days.
+Rolling origin: for each of the last months the model is fitted to the data known before the month began, and
+forecasts each hour of the month. The forecast is compared with persistence (the present number of free
+nodes), and with the median and the median by hour of the day of the training data; the tables also show the
+least number of free nodes in the last hour. Confidence intervals come from resampling blocks of three days.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
 COMPARED = ("persistence", "median", "climatology")
 ALL = ("forecast", *COMPARED, "last hour", "rolled forward")
 TREES = "document's trees"
-SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
-_MOST = 3000  # moments that the document's trees are learned from
-_ENOUGH = 120  # moments that make a month
+SHOWN = (1, 2, 3, 6, 12, 24)  # hours ahead that the table shows
+_MOST = 3000  # largest number of moments that the document's trees are fitted to
+_ENOUGH = 120  # least hours of data of a month that is forecast
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
 _VERSION = "4"  # version of the cached files; files of other versions are computed again
 
 
 class Fold(NamedTuple):
-    """A month that was forecast.
+    """The forecasts of one month and their errors.
 
     Attributes:
-        name: of the month, 2012-07.
-        time: moments in seconds, shape (moments,).
-        methods: ``ALL``, and those of the document where they were asked for.
-        error: absolute errors of each as shares of the capacity, shape (methods, moments, hours).
-        inside: whether the interval held what came, shape (moments, hours).
-        capacity: shape (moments,).
-        seconds: that fitting took.
+        name: the month, ``2012-07``.
+        time: moments of the forecasts in seconds, shape (moments,).
+        methods: names of the methods: ``ALL``, and ``TREES`` where the user requested the document's trees.
+        error: absolute errors of each method as shares of the capacity, shape (methods, moments, hours).
+        inside: whether the 80 % interval contained the outcome, shape (moments, hours).
+        capacity: capacity at each moment, shape (moments,).
+        seconds: duration of the fit, in seconds.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Fold(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """What the document's trees are made of.
+    """The input of the document's trees.
 
     Attributes:
-        values: its features at all moments, shape (moments, features).
-        loss: of its trees.
+        values: the document's features at all moments, shape (moments, features).
+        loss: name of the trees' loss function.
     """
 
     values: NDArray[np.float32]
@@ -79,15 +79,15 @@ class Printed(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One hour ahead over all months.
+    """The scores of one hour ahead over all months.
 
     Attributes:
-        hour: ahead, from 1.
+        hour: hours ahead, from 1.
         error: mean absolute error by method, in nodes of the log.
-        skill: how far the forecast's error is below the least of ``COMPARED``, from -inf to 1.
-        low: end of the interval of 95 % confidence of the skill.
-        high: its other end.
-        covered: share of outcomes inside of the 80 % interval.
+        skill: 1 - the forecast's error / the least error of ``COMPARED``, from -inf to 1.
+        low: lower end of the skill's 95 % confidence interval.
+        high: upper end of the skill's 95 % confidence interval.
+        covered: share of the outcomes inside the 80 % interval.
     """
 
     hour: int
@@ -109,17 +109,17 @@ def moments(
     keep: Path | None,
     progress: Progress,
 ) -> Learnable:
-    """Return all moments of a history, from a file of an earlier run where there is one.
+    """Return all moments of a history, from an earlier run's file if there is one.
 
     Args:
-        history: jobs.
-        closed: announced maintenance.
-        capacity: of a replay.
-        draws: times that the queue is rolled forward at each moment.
-        seed: of random numbers.
+        history: the jobs.
+        closed: windows of announced maintenance.
+        capacity: capacity of a machine that never fails; None to derive the capacity over time from the jobs.
+        draws: number of simulations of the queue from each moment.
+        seed: random seed of the simulations.
         every: hours between two moments.
-        keep: a directory for what is worked out; None for none.
-        progress: is told.
+        keep: a directory for computed arrays; None to keep nothing.
+        progress: progress display.
     """
 
     def made() -> dict[str, NDArray[Any]]:
@@ -144,14 +144,14 @@ def moments(
 
 
 def printed(history: Jobs, known: Learnable, loss: str, *, keep: Path | None, progress: Progress) -> Printed:
-    """Return the document's features of all moments, from a file of an earlier run where there is one.
+    """Return the document's features of all moments, from an earlier run's file if there is one.
 
     Args:
-        history: jobs.
-        known: their moments, an hour apart.
-        loss: of its trees.
-        keep: the directory of ``moments``.
-        progress: is told.
+        history: the jobs.
+        known: all moments of the history, an hour apart.
+        loss: name of the trees' loss function.
+        keep: the directory of ``moments``; None to keep nothing.
+        progress: progress display.
     """
     nodes = float(known.rows.capacity.max())
 
@@ -168,15 +168,15 @@ def printed(history: Jobs, known: Learnable, loss: str, *, keep: Path | None, pr
 
 
 def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
-    """Return the last months that can be forecast: their names, begins and ends in seconds.
+    """Return the last months that can be forecast: each month's name, and its begin and end in seconds.
 
     Args:
         known: all moments.
-        count: how many at most.
-        until: months that end later are left alone, in seconds.
+        count: largest number of months.
+        until: latest end of a month, in seconds.
 
     Raises:
-        UsageError: there is none with enough before it.
+        UsageError: no month has enough days of data before it.
     """
     times = known.rows.time
     names = [datetime.fromtimestamp(one, timezone.utc).strftime("%Y-%m") for one in times.tolist()]
@@ -207,15 +207,15 @@ def fold(
     beside: Printed | None = None,
     advance: Callable[[float], None] = lambda steps: None,
 ) -> Fold:
-    """Fit before a month, and forecast it; from a file of an earlier run where there is one.
+    """Fit the model to the time before a month, and forecast the month; reuse an earlier run's file.
 
     Args:
         known: all moments.
         month: one of ``months``.
-        seed: of the trees.
-        keep: the directory of ``moments``; None for none.
-        beside: the document's predictor, to be scored as well.
-        advance: called as parts of a month are done.
+        seed: random seed of the trees.
+        keep: the directory of ``moments``; None to keep nothing.
+        beside: input of the document's trees, to score them also; None to leave them out.
+        advance: called with the finished share of the month.
     """
     name, begin, finish = month
 
@@ -256,7 +256,7 @@ def _scored(learned: forecast_ensemble.Model, asked: Learnable) -> dict[str, NDA
 def _printed(
     known: Learnable, beside: Printed, past: NDArray[np.int64], then: NDArray[np.int64], seed: int
 ) -> Floats:
-    """Return what the document's trees say, as shares of the capacity, shape (1, moments, hours)."""
+    """Return the forecasts of the document's trees as shares of the capacity, shape (1, moments, hours)."""
     nodes = known.truth * known.rows.capacity[:, None]
     past = past[:: -(-len(past) // _MOST)]
     values = beside.values
@@ -269,8 +269,8 @@ def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]
 
     Args:
         folds: the months.
-        unit: processors that make a node.
-        seed: of the resampled blocks.
+        unit: processors of a node.
+        seed: random seed of the bootstrap.
     """
     nodes = np.concatenate([one.capacity for one in folds]) / unit
     error = np.concatenate([one.error for one in folds], axis=1) * nodes[:, None]
@@ -306,7 +306,7 @@ def _kept(
     made: Callable[[], dict[str, NDArray[Any]]],
     advance: Callable[[float], None] = lambda steps: None,
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays that are worked out of others, from a file of an earlier run where there is one."""
+    """Return the arrays that ``made`` computes from ``of``, or read them from an earlier run's file."""
     if keep is None:
         return made()
     own = hashlib.sha256(about.encode())

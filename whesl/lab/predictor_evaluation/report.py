@@ -1,4 +1,4 @@
-"""An evaluation as tables, figures, a page and a summary."""
+"""The results of an evaluation of predictors as tables, figures, a page and a summary."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def verdict(evaluation: Evaluation) -> str:
 
 
 def table(evaluation: Evaluation) -> Table:
-    """Return one row for each predictor."""
+    """Return the table of scores, one row for each predictor."""
     columns = (
         *(
             "predictor",
@@ -81,7 +81,12 @@ def figures(evaluation: Evaluation) -> list[Figure]:
 
 
 def drawn(said: Mapping[str, Judged], warned: Mapping[str, Judged]) -> list[Figure]:
-    """Return a calibration plot of some predictors, and the distribution of the lead times of some."""
+    """Return the calibration plot of the predictors ``said`` and the lead times of those in ``warned``.
+
+    Args:
+        said: scores of the predictors of the calibration plot, by label.
+        warned: scores of the predictors whose lead times are plotted, by label.
+    """
     series = []
     for name, one in said.items():
         some = (one.calibration.said > 0) & (one.calibration.happened > 0)
@@ -123,7 +128,7 @@ def drawn(said: Mapping[str, Judged], warned: Mapping[str, Judged]) -> list[Figu
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the figures as JSON has them."""
+    """Return the results of an evaluation as a mapping for JSON."""
     best = evaluation.best
     return {
         "questions": evaluation.questions,
@@ -143,8 +148,8 @@ def page(evaluation: Evaluation, title: str, facts: list[str]) -> Page:
     """Return the page of an evaluation.
 
     Args:
-        evaluation: what came out.
-        title: the heading.
+        evaluation: the results.
+        title: the page's heading.
         facts: short texts: the file, the machine, the split.
     """
     best = evaluation.best
@@ -181,7 +186,8 @@ def gaps(starts: NDArray[np.float64]) -> dict[str, Any]:
     """Return distributions of the time between failures anywhere in the machine, in hours.
 
     Args:
-        starts: when each record starts, in seconds, ascending; records of one moment are one failure.
+        starts: begin of each failure record, in seconds, ascending; records with the same begin are one
+            failure.
     """
     between = np.diff(starts)
     if len(np.unique(between[between > 0])) < 2:
@@ -197,7 +203,7 @@ def gaps(starts: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _fit(predictor: ArrayPredictor) -> dict[str, Any]:
-    """Return the fitted values: parameters in seconds, periods in hours."""
+    """Return a predictor's fitted values: parameters in seconds, periods in hours."""
     if isinstance(predictor, Survival):
         whole = predictor.fitted.laws[0]
         return {
@@ -225,7 +231,7 @@ def _fit(predictor: ArrayPredictor) -> dict[str, Any]:
 
 
 def scored(score: Judged) -> dict[str, Any]:
-    """Return how answers did as JSON has it."""
+    """Return the scores of a predictor's answers as a mapping for JSON."""
     lead = score.alarms.lead
     return {
         "brier": score.brier,
@@ -265,7 +271,7 @@ def _one(score: Score) -> dict[str, Any]:
 
 
 def cell(value: object) -> str | int | float | None:
-    """Return a figure as a table has it: three digits, nothing for NaN."""
+    """Return a value for a table's cell: numbers with three significant digits, None for NaN."""
     if isinstance(value, float):
         return None if np.isnan(value) else float(f"{round(value, 9):.3g}")
     return value if isinstance(value, str | int) else None

@@ -1,1 +1,1 @@
-"""Readers of public trace formats: each gives arrays, and says by number which lines it could not use."""
+"""Readers of public trace formats: each returns arrays and lists the lines that cannot be read."""

@@ -1,6 +1,6 @@
-"""Failure records of real machines: LANL, Failure Trace Archive, Mira, and a plain table.
+"""Readers of failure records: LANL, Failure Trace Archive, Mira, and a plain table.
 
-Each reader makes a ``History``. Lines that cannot be read are counted and named, never silently dropped.
+Each reader makes a ``History``. Messages count and list the lines that cannot be read.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _LANL_CAUSES = ("facilities", "hardware", "human", "network", "undetermined", "s
 _MIDPLANE = re.compile(r"R([0-2])([0-9A-F])-M([01])")
 _RACK = re.compile(r"R([0-2])([0-9A-F])(?:-|$)")
 _TABLE = ["node", "start", "end", "cause"]
-_SHOWN = 5  # lines that cannot be read
-# More nodes than any machine has: a damaged number must not fill the memory.
+_SHOWN = 5  # largest number of malformed lines in a message
+# More nodes than any machine has; the limit keeps a damaged number from filling the memory.
 _MOST_NODES = 1_000_000
 
 
 class Malformed(NamedTuple):
-    """A line that could not be read.
+    """A line of a file that cannot be read.
 
     Attributes:
-        line: its number, from 1.
-        why: what is wrong with it, and what would be accepted.
+        line: the line's number, from 1.
+        why: the error, and the accepted form.
     """
 
     line: int
@@ -52,27 +52,37 @@ class Malformed(NamedTuple):
 
 
 def told(malformed: Sequence[tuple[int, str]], unit: str = "line") -> str:
-    """Return malformed lines for people, "" for none: how many, and the first ones with their reasons."""
+    """Return a message with the number of malformed lines and their first errors; "" for no such line.
+
+    Args:
+        malformed: (number, error) of each malformed line.
+        unit: what the numbers count: "line" or "entry".
+    """
     return f"{len(malformed)} not read: {shown(malformed, unit)}" if malformed else ""
 
 
 def shown(malformed: Sequence[tuple[int, str]], unit: str) -> str:
-    """Return the first malformed lines with their reasons, and how many more there are."""
+    """Return the errors of the first malformed lines, and the number of the remaining ones.
+
+    Args:
+        malformed: (number, error) of each malformed line.
+        unit: what the numbers count: "line" or "entry".
+    """
     more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
     return "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN]) + more
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a reader found.
+    """The content of a file of failure records.
 
     Attributes:
         history: the failures.
         format: ``lanl``, ``fta``, ``mira`` or ``csv``.
-        lines: how many lines hold a record, readable or not.
-        starts: when each record starts, in seconds, ascending, before overlapping ones of a node became one.
-        malformed: those that could not be read.
-        elsewhere: how many records concern nothing that is a node here, by what they concern.
+        lines: number of lines that hold a record, readable or not.
+        starts: begin of each record, in seconds, ascending, before overlapping records of a node are merged.
+        malformed: the lines that cannot be read.
+        elsewhere: number of records that are no failure of a node, by kind of record.
     """
 
     history: History
@@ -94,13 +104,13 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """What was read so far."""
+    """The records that a reader has read so far."""
 
     rows: list[_Row] = field(default_factory=list)
     malformed: list[Malformed] = field(default_factory=list)
     elsewhere: Counter[str] = field(default_factory=Counter)
     lines: int = 0
-    systems: dict[str, int] = field(default_factory=dict)  # nodes of each; 0 for those that are named
+    systems: dict[str, int] = field(default_factory=dict)  # number of nodes by system; 0 if unknown
     gone: set[str] = field(default_factory=set)
 
 
@@ -112,18 +122,20 @@ def read(
     system: str | None = None,
     strict: bool = False,
 ) -> Loaded:
-    """Read a file of failure records, packed (gzip, bzip2, xz) or not.
+    """Read a file of failure records, compressed (gzip, bzip2, xz) or not.
 
     Args:
         path: the file.
-        format: ``lanl``, ``fta``, ``mira`` or ``csv``; None to tell it by the first line.
-        nodes: how many nodes a machine of a plain table has; None for those that are named in it.
-        system: the system of a file of several (LANL, FTA); None for all, as one machine.
-        strict: refuse the file when a line cannot be read.
+        format: ``lanl``, ``fta``, ``mira`` or ``csv``; None to detect it from the first line.
+        nodes: number of nodes of a plain table's machine; None for the nodes that the table names.
+        system: the system to read from a file of several systems (LANL, FTA); None to read all systems as one
+            machine.
+        strict: whether a malformed line is an error.
 
     Raises:
         WheslError: the file cannot be read, or holds no failure.
-        UsageError: it is of another format, a system is not in it, or a line is malformed and ``strict``.
+        UsageError: the file has another format, lacks the system, or has a malformed line and ``strict`` is
+            set.
     """
     file = _opened(path)
     first = file.readline()
@@ -163,13 +175,13 @@ def periods(path: Path) -> History:
     """Read windows in which a whole machine was out of service: lines of ``start,end``, without a header.
 
     Args:
-        path: the file; times as ``YYYY-MM-DD hh:mm:ss`` in UTC.
+        path: the file, with times as ``YYYY-MM-DD hh:mm:ss`` in UTC.
 
     Returns:
         A machine of one node that is down in each window.
 
     Raises:
-        UsageError: a line is something else.
+        UsageError: a line has another form.
         WheslError: the file cannot be read.
     """
     windows = []
@@ -203,7 +215,7 @@ def _names(first: str) -> list[str]:
 
 
 def _known(path: Path, names: list[str]) -> None:
-    """Raise UsageError when a plain table has columns that it cannot have."""
+    """Raise UsageError if a plain table has unknown columns."""
     for place, name in enumerate(names):
         if _TABLE[place : place + 1] != [name]:
             raise UsageError(f"{path}:1: unknown column {name!r}", hint="known: node,start,end[,cause]")
@@ -216,7 +228,7 @@ def _records(
     take: Callable[[int, list[str]], None],
     delimiter: str = ",",
 ) -> None:
-    """Take each line after the first, its number and its fields; count all, and those that cannot be read."""
+    """Call ``take`` with the number and the fields of each line after the first; count the lines."""
     reader = csv.reader(file, delimiter=delimiter)
     while True:
         try:
@@ -234,7 +246,7 @@ def _records(
 
 
 def _lanl(first: str, file: Iterable[str], found: _Found) -> None:
-    """LA-UR-05-7318: times are local, and read as if they were UTC: hours of the day stay what they were."""
+    """Read LANL's records (LA-UR-05-7318); local times are read as UTC, which keeps the hour of the day."""
 
     def take(line: int, fields: list[str]) -> None:
         system = fields[0]
@@ -256,7 +268,7 @@ def _lanl(first: str, file: Iterable[str], found: _Found) -> None:
 
 
 def _fta(first: str, file: Iterable[str], found: _Found) -> None:
-    """FTA event traces, tab-separated: unavailable intervals (type 0) of nodes called ``system.node``."""
+    """Read FTA event traces, tab-separated: unavailable intervals (type 0) of nodes ``system.node``."""
 
     def take(line: int, fields: list[str]) -> None:
         node, _, name, kind, start, end, reason = (value.strip() for value in fields[2:9])
@@ -280,7 +292,7 @@ def _fta(first: str, file: Iterable[str], found: _Found) -> None:
 
 
 def _mira(first: str, file: Iterable[str], found: _Found) -> None:
-    """Fatal events of Mira by midplane (96 of 512 nodes each); those of a rack count for both of its own."""
+    """Read Mira's fatal events by midplane (96 of 512 nodes each); a rack's event hits both midplanes."""
     names = next(csv.reader([first]))
     columns = {name: position for position, name in enumerate(names)}
     at, category = columns["location"], columns["category"]
@@ -305,7 +317,7 @@ def _mira(first: str, file: Iterable[str], found: _Found) -> None:
 
 
 def _table(first: str, file: Iterable[str], found: _Found) -> None:
-    """A table node,start,end[,cause]; times in Unix seconds or ISO 8601; without an end it is still down."""
+    """Read a table node,start,end[,cause] in Unix seconds or ISO 8601; an empty end means still down."""
     columns = len(_names(first))
 
     def take(line: int, fields: list[str]) -> None:
@@ -347,7 +359,7 @@ def _one_system(path: Path, found: _Found, system: str) -> None:
 
 
 def _machine(path: Path, found: _Found, told: str, nodes: int | None) -> History:
-    """Make the history of what was read."""
+    """Make a history from the records that were read."""
     if nodes is not None and told != "csv":
         raise UsageError(f"{path}: --nodes is for a plain table; a file of format {told} tells its nodes")
     rows = found.rows
@@ -374,7 +386,7 @@ def _machine(path: Path, found: _Found, told: str, nodes: int | None) -> History
 def _of_systems(found: _Found, finish: float, causes: list[str]) -> History:
     """Put the systems of a file side by side, each in service from its first record on.
 
-    One that was taken out of service was so after its last record; the others stay to the file's end.
+    A decommissioned system leaves service after its last record; the other systems stay to the file's end.
     """
     systems = _in_order(found.systems)
     names: list[str] = []
@@ -411,7 +423,7 @@ def _table_nodes(path: Path, rows: list[_Row], nodes: int | None) -> list[str]:
     """Return the names of a plain table's nodes, in order.
 
     Raises:
-        UsageError: there are more than ``nodes``, or a number among them is no index below it.
+        UsageError: the table has more than ``nodes`` nodes, or a node's number is not below ``nodes``.
     """
     there = _in_order({row.node for row in rows})
     numbers = all(name == "0" or (_number(name) and name[0] != "0") for name in there)
@@ -437,7 +449,7 @@ def _table_nodes(path: Path, rows: list[_Row], nodes: int | None) -> list[str]:
 
 
 def _number(text: str) -> bool:
-    """Whether a text is a whole number that int() takes: str.isdigit() knows more digits."""
+    """Whether a text is a whole number in ASCII digits; str.isdigit() alone accepts other digits also."""
     return text.isascii() and text.isdigit() and len(text) < 19
 
 

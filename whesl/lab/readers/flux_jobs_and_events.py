@@ -1,4 +1,4 @@
-"""What a real Flux has recorded: ``flux jobs -a --json`` and ``flux resource eventlog`` (text or JSON).
+"""Readers of Flux's output: ``flux jobs -a --json`` and ``flux resource eventlog`` (text or JSON).
 
 Format: man pages flux-jobs(1) and flux-resource(1); events: Flux RFC 18 (eventlog) and RFC 28 (resources).
 """
@@ -32,15 +32,20 @@ _RESULTS = {
 
 
 def is_jobs(text: str) -> bool:
-    """Whether JSON is Flux's list of jobs rather than Slurm's."""
+    """Whether a JSON text is Flux's list of jobs rather than Slurm's."""
     return '"t_submit"' in text[:100_000]
 
 
 def jobs(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``flux jobs -a --json``.
 
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: not used; Flux's times are Unix seconds.
+
     Raises:
-        UsageError: it is other JSON.
+        UsageError: the text is other JSON.
     """
     return listed(text, path, "flux", "flux jobs -a --json", _record)
 
@@ -54,7 +59,7 @@ def _record(entry: int, job: dict[str, Any]) -> JobRecord:
     else:
         state = State.RUNNING if job["state"] in ("RUN", "CLEANUP") else State.PENDING
     start = float(job.get("t_run") or math.nan)
-    # A job's processes are gone when its clean-up begins.
+    # The begin of a job's clean-up is taken as its end: the job's processes have ended then.
     end = float(job.get("t_cleanup") or job.get("t_inactive") or math.nan)
     return JobRecord(
         entry,
@@ -70,22 +75,22 @@ def _record(entry: int, job: dict[str, Any]) -> JobRecord:
 
 
 def is_eventlog(line: str) -> bool:
-    """Whether a first line is that of a resource eventlog."""
+    """Whether a text's first line is an entry of a resource eventlog."""
     return _EVENT.match(line) is not None or (line.startswith('{"timestamp"') and '"name"' in line)
 
 
 def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: bool = False) -> Loaded:
-    """Read ``flux resource eventlog``: nodes that were offline. Drained ones are counted.
+    """Read ``flux resource eventlog``: a node fails while offline; drained nodes are only counted.
 
     Args:
-        text: the output.
-        path: of messages.
+        text: the command's output.
+        path: the file's path, for messages.
         clock: not used; Flux's times are Unix seconds.
-        leave_out: not used; Flux gives no reason for a node that is offline.
+        leave_out: not used; Flux records no reason for an offline node.
         strict: whether a line that cannot be read is an error.
 
     Raises:
-        UsageError: nothing in it says which nodes are online, or ``strict`` and a line is malformed.
+        UsageError: no entry says which nodes are online, or a line is malformed and ``strict`` is set.
     """
     names: dict[int, str] = {}
     online: set[int] = set()
@@ -117,7 +122,7 @@ def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict
         else:
             found.elsewhere[name] += 1
         if name == "restart":
-            # The whole instance was stopped, which is no failure of a node.
+            # The whole Flux instance stopped, which is no failure of a node.
             online.clear()
     finish(found.malformed, found.lines, path, "line", strict=strict)
     if not found.moments:
@@ -138,7 +143,7 @@ def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict
 
 
 def _event(row: str) -> tuple[float, str, dict[str, Any]]:
-    """Return an event's time, name and context. Raises ValueError."""
+    """Return an event's time, name and context; raise ValueError if the line is no event."""
     if row.startswith("{"):
         try:
             found = json.loads(row)
@@ -161,7 +166,7 @@ def _event(row: str) -> tuple[float, str, dict[str, Any]]:
 
 
 def idset(text: str) -> list[int]:
-    """Return the numbers of a Flux idset: ``0-3,7`` or ``[0-3,7]`` (RFC 22). Raises ValueError."""
+    """Return the numbers of a Flux idset (RFC 22), ``0-3,7`` or ``[0-3,7]``; raise ValueError on others."""
     numbers: list[int] = []
     for part in text.strip("[]").split(","):
         if not part:

@@ -1,4 +1,4 @@
-"""Job logs as histories to forecast free nodes from: sizes, users, partitions, and what is covered."""
+"""Readers of job logs for free-node forecasts: sizes, users, partitions, and the covered time."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-GAP = 2 * DAY  # without a submission: jobs are missing there
-SETTLED = 5 * DAY  # after a gap: jobs that had been submitted before it have started by then
-_BEGIN = DAY  # after the log's begin, where no job is known that ran already
+GAP = 2 * DAY  # longest time without a submission, in seconds; a log with a longer gap lacks jobs
+SETTLED = 5 * DAY  # seconds after a gap until all jobs submitted before it have started
+_BEGIN = DAY  # seconds skipped at a log's begin, which lacks the jobs already running then
 
 
 class History(NamedTuple):
-    """What was read.
+    """The jobs of one or several logs.
 
     Attributes:
-        jobs: of all files.
-        notes: what was left out, for people.
-        latest: the time of the last event, in seconds.
+        jobs: the jobs of all files.
+        notes: messages about lines that cannot be read and missing columns.
+        latest: the latest submission, start or end of a job, in seconds.
     """
 
     jobs: Jobs
@@ -55,17 +55,17 @@ class _Table(NamedTuple):
 
 
 def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool = False) -> History:
-    """Read job logs of one cluster, one after the other in time.
+    """Read one or several job logs of one cluster.
 
     Args:
-        paths: SWF, ``sacct -P`` with the columns User and Partition, or another log of ``read_jobs``; packed
-            or not.
-        zone: of times that name none.
+        paths: files in SWF, ``sacct -P`` with the columns User and Partition, or another format of
+            ``read_jobs``; compressed or not.
+        zone: time zone of times that name none; None for this machine's zone.
         strict: whether a line that cannot be read is an error.
 
     Raises:
         WheslError: a file cannot be read, or holds no job.
-        UsageError: its format is not known, or ``strict`` and a line is malformed.
+        UsageError: a file's format is unknown, or a line is malformed and ``strict`` is set.
     """
     tables, notes, spans = [], [], []
     for path in paths:
@@ -78,7 +78,7 @@ def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool 
         np.concatenate([table[column] for table in tables]) for column in range(5)
     )
     user, partition = (np.concatenate([table[column] for table in tables]) for column in (5, 6))
-    # Two spans of files that follow one another are one.
+    # Spans with less than an hour between them are joined.
     joined: list[list[float]] = []
     for begin, finish in sorted(spans):
         if joined and begin <= joined[-1][1] + 3600.0:
@@ -92,17 +92,18 @@ def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool 
 
 
 def read_calendar(path: Path, zone: tzinfo | None = None) -> Floats:
-    """Read announced maintenance: a table that begins with ``start,end``; seconds or ISO 8601.
+    """Read announced maintenance: a table with the columns ``start,end`` in Unix seconds or ISO 8601.
 
     Args:
         path: the file.
-        zone: of times that name none.
+        zone: time zone of times that name none; None for this machine's zone.
 
     Returns:
-        windows in order of time, shape (windows, 2), in seconds.
+        The windows of maintenance in order of time, shape (windows, 2), in seconds.
 
     Raises:
-        UsageError: columns are unknown, or lines cannot be read: all of them are named.
+        UsageError: the first columns are not start and end, or a line cannot be read; the message lists the
+            first such lines.
     """
     rows = list(csv.reader(io.StringIO(content(path).lstrip("\ufeff"))))
     names = [name.strip().lower() for name in rows[0]] if rows else []
@@ -157,7 +158,7 @@ def _records(path: Path, zone: tzinfo | None, *, strict: bool) -> tuple[_Table, 
         raise WheslError(f"{path}: no job with nodes in {log.lines} {log.unit}s")
     start = np.array([job.start for job in rows])
     end = np.array([job.end for job in rows])
-    # Slurm gives a job that was cancelled while it waited the same start and end.
+    # Slurm records equal start and end times for a job that was cancelled before it started.
     never = np.array([job.state is State.CANCELLED for job in rows]) & (start >= end)
     notes = [told(log.malformed, log.unit)]
     if not any(job.user for job in rows):
@@ -175,12 +176,12 @@ def _records(path: Path, zone: tzinfo | None, *, strict: bool) -> tuple[_Table, 
 
 
 def _covered(table: _Table) -> list[tuple[float, float]]:
-    """Return the spans of a file in which every job is known."""
+    """Return the spans of time, in seconds, in which a log holds every job."""
     begun = table.start[np.isfinite(table.start)]
     if not len(begun):
         return []
     submit = np.sort(table.submit)
-    # A file that was cut by its jobs' starts holds a few of them that were submitted long before.
+    # A log selected by start times holds a few jobs that were submitted long before the first start.
     submit = submit[submit >= begun.min() - GAP]
     if not len(submit):
         return []

@@ -1,4 +1,4 @@
-"""The logs of a real site, whatever wrote them: the format is told by a file's beginning."""
+"""Readers of job and failure logs that detect the format from the file's first bytes."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def read_jobs(path: Path, *, zone: tzinfo | None = None, strict: bool = False) -> JobLog:
-    """Read a job log, compressed (.xz, .gz) or not; its format is told by its beginning.
+    """Read a job log of any known format, compressed (.xz, .gz) or not.
 
     Args:
         path: output of ``sacct -P`` or ``sacct --json``, of ``flux jobs -a --json``, accounting logs of PBS,
             an SWF log, or a table that begins with ``job,submit,start,end,nodes[,limit][,state][,hosts]``.
-        zone: of times that name none; None for this machine's own.
+        zone: time zone of times that name none; None for this machine's zone.
         strict: whether a line that cannot be read is an error.
 
     Raises:
         WheslError: the file cannot be read, or holds no job.
-        UsageError: its format is not known, a column is missing, or ``strict`` and a line is malformed.
+        UsageError: the format is unknown, a column is missing, or a line is malformed and ``strict`` is set.
     """
     text = content(path)
     reader = _reader(path, text)
@@ -55,20 +55,21 @@ def read_failures(
     take: str = "",
     strict: bool = False,
 ) -> Loaded:
-    """Read a failure log, compressed (.xz, .gz) or not; its format is told by its beginning.
+    """Read a failure log of any known format, compressed (.xz, .gz) or not.
 
     Args:
         path: output of ``sacctmgr -P show event`` or of ``flux resource eventlog``, or a file of failure
             records: LANL, Failure Trace Archive, Mira, or a table that begins with ``node,start,end``.
-        zone: of times that name none; None for this machine's own.
-        system: the system of a file of several (LANL, FTA).
-        leave_out: a regular expression; Slurm's events whose reason it finds are not taken.
-        take: likewise; Slurm's drains whose reason it finds are failures too.
+        zone: time zone of times that name none; None for this machine's zone.
+        system: the system to read from a file of several systems (LANL, FTA).
+        leave_out: a regular expression; Slurm's events with a matching reason are no failures.
+        take: a regular expression or a name of ``DRAINS``; Slurm's drains with a matching reason are failures
+            also.
         strict: whether a line that cannot be read is an error.
 
     Raises:
-        WheslError: the file cannot be read, or holds nothing.
-        UsageError: its format is not known, or ``strict`` and a line is malformed.
+        WheslError: the file cannot be read, or holds no record.
+        UsageError: the format is unknown, or a line is malformed and ``strict`` is set.
     """
     first = _first_line(path)
     reader = (

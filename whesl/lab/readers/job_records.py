@@ -1,4 +1,4 @@
-"""Jobs as a site recorded them: what ran, when, on which nodes, how it ended; also SWF logs and tables."""
+"""Job records of a site: times, nodes, limits and final states; readers of SWF logs and plain tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = ("job", "submit", "start", "end", "nodes")
 
 
 class State(enum.Enum):
-    """How a job's attempt ended, or that it has not."""
+    """The state of an attempt at a job: how it ended, running, or pending."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -41,17 +41,17 @@ class JobRecord(NamedTuple):
     """One attempt at a job.
 
     Attributes:
-        line: its line, or its entry in a list, from 1.
+        line: number of the record's line, or of its entry in a JSON list, from 1.
         job: the site's identifier; attempts at one job share it.
-        submit: in seconds since 1970.
-        start: in seconds; nan before it started.
-        end: in seconds; nan before it ended.
-        nodes: how many it had, or asks for.
-        hosts: their names as a host list; empty where they are not known.
-        limit: its time limit in seconds; ``inf`` for none.
-        state: how it ended.
-        user: whose it is; empty where it is not known.
-        partition: where it ran; empty where it is not known.
+        submit: time of submission, in seconds since 1970.
+        start: start, in seconds since 1970; nan if the attempt has not started.
+        end: end, in seconds since 1970; nan if the attempt has not ended.
+        nodes: number of nodes, allocated or requested.
+        hosts: names of the nodes as a host list; empty if unknown.
+        limit: the job's time limit in seconds; ``inf`` for none.
+        state: the attempt's state.
+        user: the job's owner; empty if unknown.
+        partition: the job's partition; empty if unknown.
     """
 
     line: int
@@ -69,16 +69,16 @@ class JobRecord(NamedTuple):
 
 @dataclass(slots=True)
 class JobLog:
-    """What a reader found.
+    """The content of a job log.
 
     Attributes:
         name: the file's name.
         format: ``sacct``, ``sacct-json``, ``flux``, ``pbs``, ``swf`` or ``csv``.
         unit: what ``line`` counts: "line" or "entry".
-        jobs: in the file's order.
-        lines: how many lines or entries hold a record, readable or not.
-        malformed: those that could not be read.
-        elsewhere: how many records are no jobs, by what they are.
+        jobs: the records in the file's order.
+        lines: number of lines or entries that hold a record, readable or not.
+        malformed: the lines or entries that cannot be read.
+        elsewhere: number of records that are no jobs, by kind of record.
     """
 
     name: str
@@ -91,10 +91,10 @@ class JobLog:
 
 
 class Clock:
-    """Reads times as resource managers print them.
+    """A parser of times as resource managers print them.
 
     Args:
-        zone: of times that name none; None for this machine's own.
+        zone: time zone of times that name none; None for this machine's zone.
     """
 
     def __init__(self, zone: tzinfo | None = None) -> None:
@@ -102,15 +102,15 @@ class Clock:
         self._hours: dict[str, float] = {}
 
     def time(self, text: str) -> float:
-        """Return seconds since 1970; nan for a time that is not there (Unknown, None, N/A, empty).
+        """Return seconds since 1970; nan for a missing time (Unknown, None, N/A, empty).
 
         Raises:
-            ValueError: it is no time.
+            ValueError: the text is no time.
         """
         if text in ("", "Unknown", "None", "N/A", "NONE"):
             return math.nan
         if len(text) == 19 and text[10] == "T":
-            # Most times of a log share their hour; the zone's rules are looked up once for each.
+            # The zone's rules are looked up once per hour of the log, since most times share their hour.
             hour = self._hours.get(text[:13])
             if hour is None:
                 hour = self._hours[text[:13]] = self._parsed(f"{text[:13]}:00:00")
@@ -141,10 +141,10 @@ class Clock:
 
 
 def content(path: Path) -> str:
-    """Return a file's text, unpacked.
+    """Return a file's text, decompressed.
 
     Raises:
-        WheslError: it cannot be read, or is damaged.
+        WheslError: the file cannot be read, or is damaged.
     """
     return unpacked(path).decode("utf-8", "replace")
 
@@ -152,17 +152,18 @@ def content(path: Path) -> str:
 def listed(
     text: str, path: Path, form: str, command: str, record: Callable[[int, dict[str, Any]], JobRecord]
 ) -> JobLog:
-    """Read JSON whose ``jobs`` are objects, as Slurm and Flux print it.
+    """Read a JSON object with a list ``jobs``, as Slurm and Flux print it.
 
     Args:
-        text: the JSON.
-        path: of messages.
-        form: the log's format.
-        command: what prints it.
-        record: returns a job of an entry's number and object; raises what a wrong one leads to.
+        text: the JSON text.
+        path: the file's path, for messages.
+        form: name of the log's format.
+        command: the command that prints this JSON, for messages.
+        record: makes a job from an entry's number and object; raises ValueError, KeyError, TypeError,
+            AttributeError or OverflowError for a malformed entry.
 
     Raises:
-        UsageError: it is other JSON.
+        UsageError: the text is other JSON.
     """
     try:
         found = json.loads(text)["jobs"]
@@ -183,7 +184,15 @@ def listed(
 
 
 def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, strict: bool) -> None:
-    """Raise UsageError when there are malformed lines and ``strict``."""
+    """Raise UsageError if there are malformed lines and ``strict`` is set.
+
+    Args:
+        malformed: the malformed lines or entries.
+        lines: number of lines or entries.
+        path: the file's path, for messages.
+        unit: what ``lines`` counts: "line" or "entry".
+        strict: whether a malformed line is an error.
+    """
     if malformed and strict:
         first = malformed[0]
         raise UsageError(
@@ -194,6 +203,11 @@ def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, str
 
 def table(text: str, path: Path, clock: Clock) -> JobLog:
     """Read a table that begins with ``job,submit,start,end,nodes``; times in seconds or ISO 8601.
+
+    Args:
+        text: the table.
+        path: the file's path, for messages.
+        clock: parser of the times.
 
     Raises:
         UsageError: a column is unknown.
@@ -247,17 +261,22 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
 
 
 def whole(text: str, what: str) -> int:
-    """Return a whole number. Raises ValueError."""
+    """Parse a whole number; raise ValueError, with ``what`` as the number's name, for other text.
+
+    Args:
+        text: the text.
+        what: the number's name, for messages.
+    """
     if not text.isdecimal() or len(text) > 18:
         raise ValueError(f"{what} is no whole number: {text[:20]!r}")
     return int(text)
 
 
 def checked(record: JobRecord) -> JobRecord:
-    """Return a record whose times do not go back.
+    """Return the record if its times are in order.
 
     Raises:
-        ValueError: they do, or the job has no submission.
+        ValueError: the times are out of order, or there is no time of submission.
     """
     if math.isnan(record.submit):
         raise ValueError("no submit time")
@@ -272,7 +291,13 @@ _SWF_STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
 
 
 def swf_log(text: str, path: Path, clock: Clock) -> JobLog:
-    """An SWF log: processors are taken as nodes; what the status field does not tell is "completed"."""
+    """Read an SWF log: processors count as nodes, and an unknown status counts as completed.
+
+    Args:
+        text: the log's text.
+        path: the file's path, for messages.
+        clock: not used; times in SWF are seconds.
+    """
     found = parse(text.encode(), path.name)
     log = JobLog(path.name, "swf", lines=len(found) + len(found.malformed))
     log.malformed = list(found.malformed)

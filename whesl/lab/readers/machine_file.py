@@ -1,4 +1,4 @@
-"""A machine's resources as TOML: its nodes by name, its zone, its jobs' checkpoints."""
+"""A machine's resources as TOML: names of the nodes, time zone, interval of the jobs' checkpoints."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ACCEPTED = (
 
 
 class NodeGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nodes that are alike.
+    """A group of nodes with equal numbers of CPUs.
 
     Attributes:
-        names: a host list, ``n[001-128]``.
-        cpus: of each node.
+        names: the nodes' names as a host list, ``n[001-128]``.
+        cpus: number of CPUs of each node.
     """
 
     names: str
@@ -32,13 +32,14 @@ class NodeGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Resources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A machine.
+    """The resources of a machine.
 
     Attributes:
-        nodes: its groups of nodes, at least one.
-        name: as in titles.
-        zone: the time zone of its logs, ``Europe/Berlin``; empty for this machine's own.
-        checkpoint: the interval between its jobs' own checkpoints, in seconds; 0 for none.
+        nodes: the machine's groups of nodes, at least one.
+        name: the machine's name in titles.
+        zone: time zone of the machine's logs, ``Europe/Berlin``; empty for the zone of the computer that runs
+            WHESL.
+        checkpoint: the interval between the jobs' own checkpoints, in seconds; 0 for none.
     """
 
     nodes: list[NodeGroup]
@@ -47,15 +48,16 @@ class Resources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checkpoint: float = 0.0
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes, in order."""
+        """Return the names of all nodes, in the file's order."""
         return tuple(name for group in self.nodes for name in expand(group.names))
 
 
 def read(path: Path) -> Resources:
-    """Read a file.
+    """Read a file of resources.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or says what is not known; with its line.
+        UsageError: the file cannot be read, is no TOML, or has unknown keys or values; the message names the
+            line.
     """
     document = toml.load(path, _ACCEPTED)
     found = document.whole(Resources)
@@ -82,11 +84,11 @@ def read(path: Path) -> Resources:
 
 
 def zone(name: str, where: str) -> ZoneInfo | None:
-    """Return a time zone; None for this machine's own.
+    """Return a time zone; None stands for this machine's zone.
 
     Args:
-        name: as in the zone database; empty for this machine's own.
-        where: what named it, for messages.
+        name: the zone's name in the zone database; empty for this machine's zone.
+        where: the option or file that named the zone, for messages.
 
     Raises:
         UsageError: there is no such zone.

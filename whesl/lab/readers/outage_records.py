@@ -1,4 +1,4 @@
-"""Outages of named nodes as a history."""
+"""Outages of named nodes, and their conversion to a history."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# Texts and numbers in turn.
+# Splits a name into texts and numbers, alternating.
 _PARTS = re.compile(r"([0-9]+)").split
 
 
 class Outage(NamedTuple):
-    """One node's time out of service: times in seconds since 1970, ``inf`` where it has not ended."""
+    """One outage of a node; begin and end in seconds since 1970, ``inf`` for the end of a lasting outage."""
 
     node: str
     start: float
@@ -31,15 +31,15 @@ class Outage(NamedTuple):
 
 @dataclass(slots=True)
 class Found:
-    """What a reader of outages has found so far.
+    """The records that a reader of outages has read so far.
 
     Attributes:
-        outages: in any order.
-        known: names of all nodes.
-        moments: times that the log tells of, in seconds since 1970.
-        lines: how many lines hold a record, readable or not.
-        malformed: those that could not be read.
-        elsewhere: how many records are no outage, by what they are.
+        outages: the outages in any order.
+        known: names of all nodes in the log.
+        moments: all times in the log, in seconds since 1970.
+        lines: number of lines that hold a record, readable or not.
+        malformed: the lines that cannot be read.
+        elsewhere: number of records that are no outage, by kind of record.
     """
 
     outages: list[Outage] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Found:
     elsewhere: Counter[str] = field(default_factory=Counter)
 
     def loaded(self, form: str) -> Loaded:
-        """Return the record as a history of nodes, with the nodes' names in order."""
+        """Return the outages as a history, with the nodes in natural order."""
         names = in_order(self.known.union(outage.node for outage in self.outages))
         index = {name: number for number, name in enumerate(names)}
         failures = [(index[outage.node], outage.start, outage.end) for outage in self.outages]
@@ -67,7 +67,7 @@ class Found:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Return names in order, with their numbers as numbers: n9 before n10."""
+    """Return names in natural order, which compares numbers by value: n9 before n10."""
     return sorted(names, key=_key)
 
 

@@ -1,4 +1,4 @@
-"""Jobs in PBS's accounting logs (``server_priv/accounting/YYYYMMDD``, one after another in one file)."""
+"""Reader of PBS's accounting logs (``server_priv/accounting/YYYYMMDD``, concatenated into one file)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,19 @@ _OTHERS = {"Q": "queued", "S": "started", "D": "deleted", "A": "aborted"}
 
 
 def is_accounting(line: str) -> bool:
-    """Whether a first line is that of an accounting log."""
+    """Whether a text's first line is an entry of a PBS accounting log."""
     return accounting.entry(line) is not None
 
 
 def accounted(text: str, path: Path, clock: Clock) -> JobLog:
-    """Read accounting logs: runs that have ended, and those that were ended to be run again.
+    """Read accounting logs: runs that ended, and runs that were ended to be requeued.
 
-    Times in them are seconds since 1970, whatever ``clock`` says.
+    Times in the log are seconds since 1970; ``clock`` is not used.
+
+    Args:
+        text: the accounting logs.
+        path: the file's path, for messages.
+        clock: not used.
     """
     log = JobLog(path.name, "pbs")
     for number, line in enumerate(text.splitlines(), 1):
@@ -45,7 +50,7 @@ def accounted(text: str, path: Path, clock: Clock) -> JobLog:
         if run is not None:
             log.jobs.append(_record(number, run))
         elif one.kind in ("E", "R"):
-            # An array's own end: its elements have each one of their own.
+            # The end of a job array; each of the array's elements has an end record of its own.
             log.elsewhere["ended without a run"] += 1
         else:
             log.elsewhere[_OTHERS.get(one.kind, f"of type {one.kind}")] += 1

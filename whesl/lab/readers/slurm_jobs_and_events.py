@@ -1,4 +1,4 @@
-"""What a real Slurm has recorded: ``sacct -P``, ``sacct --json`` and ``sacctmgr -P show event``.
+"""Readers of Slurm's output: ``sacct -P``, ``sacct --json`` and ``sacctmgr -P show event``.
 
 Format: man pages sacct(1) and sacctmgr(1); JSON of data parsers 0.0.38 and later, in which numbers may be
 objects with ``set``, ``infinite`` and ``number``.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Used = TypeVar("Used")
 _SACCT = "sacct -aDXP -S START -o JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"
 _EVENTS = "sacctmgr -P show event start=START"
-# Columns whose text users choose; -P does not escape a bar in them.
+# Columns with free text, in which ``-P`` does not escape a vertical bar.
 _FREE = {
     "JobName",
     "Reason",
@@ -61,12 +61,17 @@ _STATES = {
 }
 _LIMIT = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}):(\d\d)(?::(\d\d))?")
 _NO_LIMIT = ("", "UNLIMITED", "Partition_Limit", "INVALID")
-# States of a node in which Slurm kills the jobs that it has.
+# States of a node in which Slurm kills the node's jobs.
 _FAILURE = re.compile(r"(DOWN|FAIL(?!ING)|ERROR|NO_RESPOND|NOT_RESPONDING)")
 
 
 def sacct(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``sacct -P``.
+
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
 
     Raises:
         UsageError: a column is missing.
@@ -114,8 +119,13 @@ def sacct(text: str, path: Path, clock: Clock) -> JobLog:
 def sacct_json(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``sacct --json``.
 
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
+
     Raises:
-        UsageError: it is other JSON.
+        UsageError: the text is other JSON.
     """
     return listed(text, path, "sacct-json", "sacct -aD --json -S START", _of_object)
 
@@ -144,10 +154,10 @@ def _of_object(entry: int, job: dict[str, Any]) -> JobRecord:
 
 
 def number(value: Any) -> float | None:
-    """Return a number of Slurm's JSON, plain or as an object; None where it is not set or infinite.
+    """Return a number in Slurm's JSON, plain or as an object; None if the number is not set or infinite.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: the value is neither a number nor such an object.
     """
     if isinstance(value, dict):
         return float(value["number"]) if value.get("set") and not value.get("infinite") else None
@@ -159,7 +169,7 @@ def number(value: Any) -> float | None:
 
 
 def state(text: str) -> State:
-    """Return how a job stands, from Slurm's name for it. Raises ValueError for an unknown one."""
+    """Return the state for Slurm's name of a job's state; raise ValueError for an unknown name."""
     word = text.split()[0].rstrip("+") if text.split() else ""
     if word not in _STATES:
         raise ValueError(f"unknown state {text[:30]!r}")
@@ -167,7 +177,7 @@ def state(text: str) -> State:
 
 
 def seconds(text: str) -> float:
-    """Return a limit, [DAYS-]HOURS:MINUTES[:SECONDS], in seconds, ``inf`` for none. Raises ValueError."""
+    """Return a limit [DAYS-]HOURS:MINUTES[:SECONDS] in seconds, ``inf`` for none; ValueError for others."""
     if text in _NO_LIMIT:
         return math.inf
     parts = _LIMIT.fullmatch(text)
@@ -185,8 +195,9 @@ def _minutes(text: str) -> float:
     return 60.0 * whole(text, "TimelimitRaw")
 
 
-# Drains that are failures, by a name: those of LBNL's Node Health Check, whose reasons begin with "NHC: " and
-# the check's name. Those of hardware leave out what users' jobs cause: processes, full disks, load.
+# Regular expressions for reasons of drains that count as failures. LBNL's Node Health Check writes reasons
+# that begin with "NHC: " and the check's name. ``nhc-hardware`` excludes the checks that users' jobs can
+# fail: processes, full disks, load.
 DRAINS = {
     "nhc": r"^NHC:",
     "nhc-hardware": r"^NHC:\s+check_"
@@ -197,18 +208,18 @@ DRAINS = {
 def events(
     text: str, path: Path, clock: Clock, *, leave_out: str = "", take: str = "", strict: bool = False
 ) -> Loaded:
-    """Read ``sacctmgr -P show event``: nodes that were down. Drained and powered-down ones are counted.
+    """Read ``sacctmgr -P show event``: a node fails while down; drains and power-downs are only counted.
 
     Args:
-        text: the output.
-        path: of messages.
-        clock: reads its times.
-        leave_out: a regular expression; events whose reason it finds are counted, not taken.
-        take: a regular expression, or a name of ``DRAINS``; drains whose reason it finds are failures too.
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
+        leave_out: a regular expression; events with a matching reason are counted but are no failures.
+        take: a regular expression, or a name of ``DRAINS``; drains with a matching reason are failures also.
         strict: whether a line that cannot be read is an error.
 
     Raises:
-        UsageError: a column is missing, or ``strict`` and a line is malformed.
+        UsageError: a column is missing, or a line is malformed and ``strict`` is set.
     """
     rows = _rows(text)
     names = next(rows)[1]
@@ -254,15 +265,15 @@ def events(
 
 
 def is_events(line: str) -> bool:
-    """Whether a first line is that of ``sacctmgr -P show event``."""
+    """Whether a text's first line is the header of ``sacctmgr -P show event``."""
     return "NodeName" in line.split("|") and "State" in line.split("|")
 
 
-# Rows ----------------------------------------------------------------------------------------------------
+# Rows of Slurm's tables ----------------------------------------------------------------------------------
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield lines with their fields; ``-p`` ends each with a bar that ``-P`` has not."""
+    """Yield each line's number and fields; the bar with which ``-p`` ends each line is removed."""
     ended = text.partition("\n")[0].rstrip("\r").endswith("|")
     for line, row in enumerate(text.lstrip("\ufeff").splitlines(), 1):
         if row:
@@ -285,10 +296,10 @@ def _one_of(path: Path, column: dict[str, int], names: tuple[str, ...], command:
 
 
 def _mended(row: list[str], names: list[str], use: Callable[[list[str]], Used]) -> Used:
-    """Use a row; where a user's own text has bars in it, join what belongs together.
+    """Pass a row to ``use``; where a free text contains bars, join the parts of that text first.
 
     Raises:
-        ValueError: no way of joining gives a row that can be read.
+        ValueError: ``use`` rejects the row however its fields are joined.
     """
     surplus = len(row) - len(names)
     if surplus == 0:

@@ -1,8 +1,8 @@
 """Task graphs of the Standard Task Graph Set (T. Tobita, H. Kasahara, J. Scheduling 5(5), 2002).
 
-The first line is the number n of tasks; n + 2 lines follow, since tasks 0 and n + 1 are an entry and an exit
-that take no time: task, processing time, number of predecessors, predecessors. Nothing is transferred. What
-stands after ``#`` is a comment.
+The first line is the number n of tasks. It is followed by n + 2 lines, one per task: tasks 0 and n + 1 are an
+entry and an exit that take no time. Each line holds the task, its processing time, its number of
+predecessors, and the predecessors. Tasks transfer no data. ``#`` begins a comment.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _HINT = "a .stg file: the number of tasks, then 'task time predecessors-count pr
 
 
 def read(path: Path) -> Graph:
-    """Read a graph; its times are taken as seconds.
+    """Read a task graph; processing times count as seconds.
 
     Args:
         path: the file, compressed (``.xz``, ``.gz``) or not.
 
     Raises:
-        UsageError: it is no such file; the message names the line.
-        WheslError: it cannot be read.
+        UsageError: the file is no STG file; the message names the line.
+        WheslError: the file cannot be read.
     """
     lines = [
         (number, fields)

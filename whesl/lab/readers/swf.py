@@ -1,7 +1,7 @@
-"""Job logs in the Standard Workload Format (SWF 2.2), packed or not.
+"""Reader of job logs in the Standard Workload Format (SWF 2.2), compressed or not.
 
-Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Parallel Workloads Archive. A line of
-18 numbers for each job, -1 where a value is missing; lines that begin with ";" are the header.
+Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Parallel Workloads Archive. Each job
+is a line of 18 numbers, -1 where a value is missing; lines that begin with ";" are the header.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ class Log:
 
     Attributes:
         name: the file's name.
-        header: what the header says, by label ("MaxProcs", "UnixStartTime", ...); a label's last value.
+        header: values of the header by label ("MaxProcs", "UnixStartTime", ...); the last value of a repeated
+            label.
         values: one row for each of ``FIELDS``, -1 where a value is missing, shape (18, jobs).
         line: each job's line number, from 1, shape (jobs,).
-        malformed: lines that are no jobs.
+        malformed: the lines that cannot be read.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Log:
     malformed: tuple[Malformed, ...]
 
     def __len__(self) -> int:
-        """Return how many jobs there are."""
+        """Return the number of jobs."""
         return len(self.line)
 
     def field(self, name: str) -> NDArray[np.float64]:
@@ -78,16 +79,16 @@ class Log:
 
     @property
     def epoch(self) -> float:
-        """When its times begin (UnixStartTime), in seconds since 1970; 0 where the header does not say."""
+        """The log's time 0 (UnixStartTime) in seconds since 1970; 0 if the header does not give it."""
         begun = self.header.get("UnixStartTime", "").split()[:1]
         return float(begun[0]) if begun and begun[0].isdecimal() else 0.0
 
     def asked(self) -> NDArray[np.float64]:
-        """Return the processors that jobs asked for, or were given where that is missing."""
+        """Return the processors that each job requested, or was allocated if the request is missing."""
         return np.where(self.field("requested") > 0, self.field("requested"), self.field("allocated"))
 
     def processors(self) -> int | None:
-        """Return how many processors the header says that the machine has; None where it does not."""
+        """Return the machine's number of processors from the header; None if the header does not give it."""
         for label in ("MaxProcs", "MaxNodes"):
             word = self.header.get(label, "").split()[:1]
             if word and word[0].isdecimal() and len(word[0]) < 19 and int(word[0]) > 0:
@@ -96,14 +97,15 @@ class Log:
 
 
 def read(path: Path, *, strict: bool = False) -> Log:
-    """Read a log.
+    """Read a log from a file.
 
     Args:
-        path: a file; gzip, bzip2 and xz are unpacked.
+        path: the file; gzip, bzip2 and xz are decompressed.
         strict: whether a malformed line is an error.
 
     Raises:
-        WheslError: the file cannot be read or unpacked, holds no job, or is malformed and ``strict`` is set.
+        WheslError: the file cannot be read or decompressed, holds no job, or is malformed and ``strict`` is
+            set.
     """
     return parse(unpacked(path), path.name, strict=strict)
 
@@ -112,14 +114,14 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     """Parse a log's text.
 
     Args:
-        content: the text.
-        name: how messages call it.
+        content: the text as bytes.
+        name: the log's name in messages.
         strict: whether a malformed line is an error.
 
     Raises:
-        WheslError: there is no job in it, or a line is malformed and ``strict`` is set.
+        WheslError: the text holds no job, or a line is malformed and ``strict`` is set.
     """
-    if b"\n" not in content:  # lines that end with a carriage return alone
+    if b"\n" not in content:  # classic Mac line ends
         content = content.replace(b"\r", b"\n")
     values, line, odd = rows(content, COUNT)
     malformed: list[Malformed] = []
@@ -147,7 +149,7 @@ def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
 
 
 def _header(content: bytes) -> dict[str, str]:
-    """Return what the lines above the first job say, by label."""
+    """Return the values of the header lines above the first job, by label."""
     header: dict[str, str] = {}
     begin = 0
     while begin < len(content):
@@ -164,7 +166,7 @@ def _header(content: bytes) -> dict[str, str]:
 
 
 def _row(text: bytes) -> list[float] | str:
-    """Return the numbers of a line, or what is wrong with it."""
+    """Return the numbers of a line, or an error message."""
     words = text.split()
     if len(words) < COUNT:
         return f"{len(words)} fields"

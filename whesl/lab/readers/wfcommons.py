@@ -1,4 +1,4 @@
-"""WfCommons executions as graphs: a task reads from each parent the files that the parent writes."""
+"""Reader of WfCommons executions as graphs: a task reads the files that its parents write."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def read(path: Path) -> Graph:
         path: the file, compressed (``.xz``, ``.gz``) or not.
 
     Raises:
-        UsageError: as ``whesl.managers.workflow.wfcommons_reader.read``, or a task is its own ancestor.
-        WheslError: it cannot be read.
+        UsageError: an error of ``whesl.managers.workflow.wfcommons_reader.read``, or a task is its own
+            ancestor.
+        WheslError: the file cannot be read.
     """
     instance = wfcommons_reader.read(path)
     index = {task.name: position for position, task in enumerate(instance.tasks)}

@@ -1,4 +1,4 @@
-"""Workflows by the names of their files."""
+"""A reader of workflows that takes the format from the file's name."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def read(path: Path) -> Graph:
         path: the file.
 
     Raises:
-        UsageError: it is named neither way, or its content is not what its name says.
-        WheslError: it cannot be read.
+        UsageError: the name has another ending, or the content has another format.
+        WheslError: the file cannot be read.
     """
     name = path.with_suffix("") if path.suffix in {".xz", ".gz", ".bz2"} else path
     if name.suffix == ".json":

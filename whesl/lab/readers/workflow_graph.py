@@ -1,4 +1,4 @@
-"""A workflow as a graph of tasks: what the readers give and the simulator takes."""
+"""Workflows as graphs of tasks: the output of the readers and the input of the simulator."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Graph:
     Attributes:
         name: the workflow's name, for people.
         tasks: the name of each task.
-        runtime: of each task on a node of speed 1, in seconds, shape (tasks,).
-        parent: the task at the beginning of each edge, shape (edges,).
-        child: the task at its end, shape (edges,).
+        runtime: run time of each task on a node of speed 1, in seconds, shape (tasks,).
+        parent: index of the task at the beginning of each edge, shape (edges,).
+        child: index of the task at the end of each edge, shape (edges,).
         size: bytes that the child reads from the parent's node, shape (edges,).
     """
 
@@ -36,19 +36,19 @@ class Graph:
     size: NDArray[np.float64]
 
     def __len__(self) -> int:
-        """Return how many tasks there are."""
+        """Return the number of tasks."""
         return len(self.tasks)
 
 
 def grouped(
     owner: NDArray[np.int64], count: int, *columns: NDArray[np.generic]
 ) -> tuple[NDArray[np.int64], list[NDArray[np.generic]]]:
-    """Sort columns by their owner: those of owner i stand at ``offsets[i]:offsets[i + 1]``, in their order.
+    """Sort columns by owner, stably: the rows of owner i stand at ``offsets[i]:offsets[i + 1]``.
 
     Args:
-        owner: shape (rows,).
-        count: how many owners there are.
-        columns: each of shape (rows,).
+        owner: index of each row's owner, shape (rows,).
+        count: number of owners.
+        columns: columns to sort, each of shape (rows,).
     """
     order = np.argsort(owner, kind="stable")
     offsets = np.zeros(count + 1, dtype=np.int64)
@@ -63,11 +63,11 @@ def topological(
 
     Args:
         tasks: the name of each task.
-        parent: the task at the beginning of each edge.
-        child: the task at its end.
+        parent: index of the task at the beginning of each edge.
+        child: index of the task at the end of each edge.
 
     Raises:
-        WheslError: there is a cycle; the message names its tasks.
+        WheslError: the graph has a cycle; the message names the cycle's tasks.
     """
     count = len(tasks)
     offsets, [children] = grouped(parent, count, child)
@@ -86,7 +86,7 @@ def topological(
 def _cycle(
     tasks: Sequence[str], parent: NDArray[np.int64], child: NDArray[np.int64], left: NDArray[np.bool_]
 ) -> list[str]:
-    """Return the names along one cycle; each of the tasks left has a parent among them."""
+    """Return the names of the tasks along one cycle; each of the given tasks has a parent among them."""
     above = {
         int(below): int(one) for one, below in zip(parent, child, strict=True) if left[one] and left[below]
     }
@@ -110,11 +110,11 @@ def graph(
     Args:
         name: the workflow's name.
         tasks: the name of each task.
-        runtime: of each task, in seconds.
-        edges: (parent, child, bytes), tasks as indices.
+        runtime: run time of each task, in seconds.
+        edges: (parent, child, bytes) of each edge, with indices of tasks.
 
     Raises:
-        WheslError: a run time that is negative or no number, or a cycle.
+        WheslError: a run time is negative or no number, or the graph has a cycle.
     """
     for task, seconds in zip(tasks, runtime, strict=True):
         if not 0 <= seconds < np.inf:

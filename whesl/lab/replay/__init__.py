@@ -1,1 +1,1 @@
-"""A site's own weeks again, under other policies and predictors: what would have been saved."""
+"""Replay of a site's logs under other policies and predictors, to estimate the savings."""

@@ -1,4 +1,4 @@
-"""From a site's logs to a case: a machine, its jobs as they would run undisturbed, and its failures."""
+"""Makes a case from a site's logs: a machine, its jobs with their undisturbed run times, and its failures."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _SHOWN = 5
 
 
 class Recorded(NamedTuple):
-    """What the logs themselves say of the jobs that are replayed, each array of shape (jobs,).
+    """Measured outcomes of the replayed jobs according to the logs, each array of shape (jobs,).
 
     Attributes:
-        wait: from submission to the first start, in seconds.
-        kills: how often a node's failure ended an attempt.
-        lost: node-seconds of those attempts.
+        wait: time from submission to the first start, in seconds.
+        kills: number of attempts that a node's failure ended.
+        lost: node-seconds of the attempts that failures ended.
     """
 
     wait: NDArray[np.float64]
@@ -46,16 +46,16 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A site's weeks.
+    """A site's machine, jobs and failures, ready for replay.
 
     Attributes:
         title: the machine's name.
-        names: of its nodes, in order.
-        work: its jobs, in order of submission.
-        jobs: their identifiers at the site.
-        history: its failures, in the same seconds.
-        recorded: what really happened to the jobs.
-        notes: what was left out, estimated or odd, for people.
+        names: names of the nodes, in order.
+        work: the jobs, in order of submission.
+        jobs: the site's identifiers of the jobs.
+        history: the machine's failures, on the clock of ``work``.
+        recorded: measured outcomes of the jobs.
+        notes: messages about jobs left out, estimated run times and oddities.
     """
 
     title: str
@@ -79,19 +79,19 @@ class _Job(NamedTuple):
 def prepare(
     log: JobLog, failures: Loaded, *, resources: Resources | None = None, nodes: int | None = None
 ) -> Case:
-    """Make a case.
+    """Make a case from a job log and a failure log.
 
-    A job that was requeued counts once, with the run time of its last attempt. One that a node's failure
-    ended for good has no known run time: it gets the median of those completed jobs that ran longer.
+    A requeued job counts once, with the run time of its last attempt. The run time of a job that a node's
+    failure ended for good is unknown; the estimate is the median of the completed jobs that ran longer.
 
     Args:
-        log: the jobs.
-        failures: the failures.
-        resources: the machine; None for the nodes that the logs name.
-        nodes: how many nodes it has, where nothing names them.
+        log: the site's job log.
+        failures: the site's failure log.
+        resources: the machine; None to take the nodes that the logs name.
+        nodes: number of nodes of the machine, where neither resources nor logs name the nodes.
 
     Raises:
-        UsageError: the failures are of another machine or time, or a job is larger than the machine.
+        UsageError: the failure log belongs to another machine or time, or a job is larger than the machine.
     """
     log = _readable(log)
     notes = [text for text in (told(log.malformed, log.unit), told(failures.malformed)) if text]
@@ -130,7 +130,7 @@ def prepare(
 
 
 def _jobs(log: JobLog) -> tuple[list[_Job], dict[str, int]]:
-    """Return the jobs that can be replayed, and the numbers of the others by reason."""
+    """Return the jobs that can be replayed, and the number of the other jobs by reason."""
     attempts: dict[str, list[JobRecord]] = {}
     for record in log.jobs:
         attempts.setdefault(record.job, []).append(record)
@@ -175,7 +175,7 @@ def _machine(
     """Return the names of the machine's nodes.
 
     Raises:
-        UsageError: nothing names or counts them, or the failures are of other nodes.
+        UsageError: nothing names or counts the nodes, or the failure log names other nodes.
     """
     seen = _hosts(log)
     failing = failures.history.names
@@ -205,7 +205,7 @@ def _machine(
 
 
 def _readable(log: JobLog) -> JobLog:
-    """Return a log without the jobs whose list of hosts cannot be read; they are counted as malformed."""
+    """Return the log without jobs whose host list cannot be read, which count as malformed."""
     wrong: dict[str, str] = {}
     for hosts in {record.hosts for record in log.jobs if record.hosts}:
         try:
@@ -231,10 +231,10 @@ def _known(what: str, unknown: Sequence[str], names: Iterable[str]) -> None:
 
 
 def _history(failures: Loaded, names: tuple[str, ...], first: float, last: float) -> History:
-    """Return the failures in the machine's own order of nodes.
+    """Return the failures with the machine's order of nodes.
 
     Raises:
-        UsageError: they are of another time than the jobs.
+        UsageError: the failure log covers another time than the jobs.
     """
     given = failures.history
     if len(given) and (given.begin > last or max(given.finish, float(given.start[-1])) < first):
@@ -261,7 +261,7 @@ def _date(time: float) -> str:
 
 
 def _workload(jobs: Sequence[_Job], checkpoint: float) -> tuple[Workload, int]:
-    """Return the jobs as the simulator takes them, and how many run times are estimated."""
+    """Return the jobs as a workload of the simulator, and the number of estimated run times."""
     run = np.array([job.run for job in jobs])
     limit = np.array([job.record.limit for job in jobs])
     cut = np.array([job.record.state is State.NODE_FAIL for job in jobs])

@@ -1,4 +1,4 @@
-"""Runs a case under each policy and predictor, and says what each would have saved."""
+"""Simulates a case under each policy and predictor, and estimates the savings of each."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ _HOUR = 3600.0
 
 
 class Candidate(NamedTuple):
-    """A policy with the predictor that it asks: ``POLICY`` or ``POLICY+PREDICTOR``."""
+    """A policy and its predictor, written ``POLICY`` or ``POLICY+PREDICTOR``."""
 
     policy: str
     predictor: str
 
     def __str__(self) -> str:
-        """Return the candidate as it is written on the command line."""
+        """Return the candidate's spelling on the command line."""
         return self.policy if self.predictor == "none" else f"{self.policy}+{self.predictor}"
 
     @property
     def foresees(self) -> bool:
-        """Whether the candidate's predictor sees the future, which makes it a bound."""
+        """Whether the candidate's predictor sees the future, which makes the candidate an upper bound."""
         return self.predictor == "exact" or self.predictor.startswith("aoa")
 
 
 def candidate(text: str) -> Candidate:
-    """Return the candidate of a name.
+    """Parse a candidate's spelling.
 
     Raises:
         UsageError: there is no such policy or predictor.
@@ -69,12 +69,12 @@ def candidate(text: str) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one candidate gives.
+    """The simulated result of one candidate.
 
     Attributes:
         candidate: the policy and its predictor.
-        jobs: by job, of those that are compared.
-        saved: against today, by measure; empty for today itself.
+        jobs: measures of each compared job.
+        saved: savings against today's policy, by measure; empty for today's policy.
     """
 
     candidate: Candidate
@@ -84,15 +84,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a replay found.
+    """The results of a replay.
 
     Attributes:
-        case: what was replayed.
-        today: the policy of today, simulated.
-        others: what it was compared with.
-        split: predictors know what had failed until then and jobs that came later are compared, in seconds.
-        compared: places of those jobs in the workload.
-        seed: of random predictors and of the bootstrap.
+        case: the replayed case.
+        today: the simulated result of today's policy.
+        others: the simulated results of the other candidates.
+        split: time in seconds; predictors are fitted to the failures before it, jobs submitted from then on
+            are compared.
+        compared: indices of the compared jobs in the workload.
+        seed: random seed of predictors and of the bootstrap.
     """
 
     case: Case
@@ -112,15 +113,15 @@ def replay(
     train: float = 0.3,
     seed: int = 0,
 ) -> Replay:
-    """Run the case under all candidates.
+    """Simulate a case under all candidates.
 
     Args:
-        case: the site's weeks.
-        today: the policy to compare with.
-        others: what might be used instead.
-        progress: told how far it is.
+        case: the site's jobs and failures.
+        today: the site's present policy, simulated as the baseline.
+        others: the candidates to compare with ``today``.
+        progress: progress display, advanced with each candidate.
         train: the share of the failure log's time that predictors are fitted to, from 0 to 1.
-        seed: of random predictors and of the bootstrap.
+        seed: random seed of predictors and of the bootstrap.
 
     Raises:
         UsageError: no job was submitted after the time that predictors are fitted to.
@@ -163,7 +164,7 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         )
     except WheslError:
         raise
-    except Exception as error:  # whatever the user's own policy raises, or answers in place of decisions
+    except Exception as error:  # the user's policy may raise anything or return no decisions
         file = str(Path(policy.rpartition(":")[0]))
         lines = [
             frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
@@ -176,10 +177,10 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
 
 
 def own_policy(text: str) -> Policy:
-    """Return a policy of the user's own.
+    """Load and return a user's policy.
 
     Args:
-        text: ``FILE.py:CLASS``, a class that is called without arguments.
+        text: ``FILE.py:CLASS``; the class is called without arguments.
 
     Raises:
         UsageError: the file cannot be loaded, or has no such class.
@@ -192,7 +193,7 @@ def own_policy(text: str) -> Policy:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         found: Policy = getattr(module, name)()
-    except Exception as error:  # whatever the user's own file raises
+    except Exception as error:  # the user's file may raise anything
         raise UsageError(f"policy {text}: {type(error).__name__}: {error}") from error
     if not callable(getattr(found, "decide", None)) or not isinstance(getattr(found, "name", None), str):
         raise UsageError(f"policy {text}: it has no name, or no decide(view, predictor, now)")
@@ -204,12 +205,12 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
 
     Args:
         name: one of ``PREDICTORS``.
-        case: the site's weeks.
-        split: what is fitted is fitted to failures until then, in seconds.
-        seed: of random ones.
+        case: the site's jobs and failures.
+        split: end of the time that predictors are fitted to, in seconds.
+        seed: random seed of predictors of a given accuracy.
 
     Raises:
-        UsageError: it cannot be fitted, or its accuracy is no number.
+        UsageError: the predictor cannot be fitted, or its accuracy is no number.
     """
     from whesl.prediction.failures import periodic_and_survival_prediction, survival
 

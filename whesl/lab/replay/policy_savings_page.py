@@ -1,4 +1,4 @@
-"""What a replay found, for an administrator: one page, and the same as JSON, tables and figures."""
+"""The results of a replay for an administrator: a page, JSON, tables and figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEASURES = {"kills": "fewer jobs killed", "lost": "fewer node-hours lost", "wai
 
 
 def summary(found: Replay) -> dict[str, Any]:
-    """Return all figures for JSON."""
+    """Return all results of a replay as a mapping for JSON."""
     case = found.case
     return {
         "machine": case.title,
@@ -45,7 +45,7 @@ def summary(found: Replay) -> dict[str, Any]:
 
 
 def page(found: Replay) -> Page:
-    """Return the page."""
+    """Return the page of a replay."""
     case = found.case
     begin, end = (_day(time) for time in (case.work.submit[0], case.history.finish))
     said, tone = _verdict(found)
@@ -112,7 +112,7 @@ def page(found: Replay) -> Page:
 
 
 def savings_table(found: Replay) -> Table:
-    """Return the savings of each candidate, with confidence intervals."""
+    """Return the table of each candidate's savings with confidence intervals."""
     columns = ["policy", *(name for title in _MEASURES.values() for name in (title, "95 % interval"))]
     rows = []
     for answer in found.others:
@@ -127,7 +127,7 @@ def savings_table(found: Replay) -> Table:
 
 
 def figures(found: Replay) -> list[Figure]:
-    """Return a figure of the candidates' savings for each measure."""
+    """Return one figure per measure, with the savings of all candidates."""
     made = []
     for name, title in _MEASURES.items():
         savings = [answer.saved[name] for answer in found.others]
@@ -156,7 +156,7 @@ def figures(found: Replay) -> list[Figure]:
 
 
 def best(found: Replay) -> Answer | None:
-    """Return the candidate that could be used and saves most node-hours; None where there is none."""
+    """Return the answer that saves most node-hours, among candidates that do not see the future."""
     usable = [answer for answer in found.others if not answer.candidate.foresees]
     return max(usable, key=lambda answer: answer.saved["lost"].saved, default=None)
 

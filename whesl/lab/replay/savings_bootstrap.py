@@ -1,8 +1,8 @@
-"""What one simulation saves against another of the same jobs, with confidence intervals.
+"""Savings of one simulation against another of the same jobs, with confidence intervals.
 
-Jobs of one day share their queue and their failures, so whole days (weeks, of long logs) are drawn again and
-not single jobs: the paired block bootstrap (Künsch 1989, "The jackknife and the bootstrap for general
-stationary observations"), percentile intervals.
+Jobs of one day share queue and failures, so the resampling draws whole days (weeks, for long logs) instead of
+single jobs: the paired block bootstrap (Künsch 1989, "The jackknife and the bootstrap for general stationary
+observations"), percentile intervals.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DAY = 86400.0
-# Fewer blocks than this say nothing about their spread.
+# Least number of blocks for a confidence interval.
 FEWEST = 6
-_WEEKS = 12  # from so many weeks on a block is a week
+_WEEKS = 12  # a log of at least this many weeks has blocks of a week
 
 
 class PerJob(NamedTuple):
-    """One simulation, by job, each array of shape (jobs,).
+    """The measures of each job in one simulation, each array of shape (jobs,).
 
     Attributes:
-        kills: how often a node's failure ended an attempt.
-        lost: node-hours that were lost with those attempts.
-        wait: from submission to the last start, in hours.
+        kills: number of attempts that a node's failure ended.
+        lost: node-hours lost in the attempts that failures ended.
+        wait: time from submission to the last start, in hours; not finite for a job that never started.
     """
 
     kills: NDArray[np.float64]
@@ -35,14 +35,14 @@ class PerJob(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """How much less of a measure there is than today.
+    """The saving in one measure against today's policy.
 
     Attributes:
         today: the measure under today's policy.
-        other: under the other one.
-        saved: today - other.
-        low, high: the 95 % confidence interval of ``saved``; nan where the log is too short.
-        blocks: how many days or weeks were drawn from.
+        other: the measure under the other policy.
+        saved: ``today - other``.
+        low, high: ends of the 95 % confidence interval of ``saved``; nan if the log is too short.
+        blocks: number of blocks (days or weeks) of the bootstrap.
     """
 
     today: float
@@ -54,7 +54,7 @@ class Saving(NamedTuple):
 
 
 def blocks(submit: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return each job's block: its day of submission, or its week where there are many weeks."""
+    """Return each job's block: the day of submission, or the week for logs of at least ``_WEEKS`` weeks."""
     day = np.floor((submit - submit.min()) / _DAY).astype(np.int64) if len(submit) else np.zeros(0, np.int64)
     return day // 7 if len(day) and day.max() >= 7 * _WEEKS else day
 
@@ -62,14 +62,15 @@ def blocks(submit: NDArray[np.float64]) -> NDArray[np.int64]:
 def savings(
     today: PerJob, other: PerJob, submit: NDArray[np.float64], *, seed: int, draws: int = 2000
 ) -> dict[str, Saving]:
-    """Return what is saved: jobs killed, node-hours lost (totals) and waiting (hours, mean over jobs).
+    """Return the savings in kills and lost node-hours (totals), and in waiting (hours, mean over jobs).
 
     Args:
         today: the simulation to compare with.
-        other: of the same jobs. A job that did not start in one of them counts in neither's waiting.
-        submit: when each job was submitted, in seconds.
-        seed: of the bootstrap.
-        draws: how many samples of blocks.
+        other: the other simulation of the same jobs; a job that did not start in one simulation counts in the
+            waiting of neither.
+        submit: each job's time of submission, in seconds.
+        seed: random seed of the bootstrap.
+        draws: number of bootstrap samples.
     """
     names, block = np.unique(blocks(submit), return_inverse=True)
     count = len(names)
@@ -98,6 +99,6 @@ def _sums(
 def _value(
     weights: NDArray[np.float64], sums: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what samples of blocks have for each unit of size: means over jobs, or totals."""
+    """Return each bootstrap sample's sum divided by its size: a mean over jobs, or a total."""
     size = weights @ sizes
     return np.asarray(np.divide(weights @ sums, size, out=np.full(len(weights), np.nan), where=size > 0))

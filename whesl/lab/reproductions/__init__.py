@@ -1,1 +1,1 @@
-"""Published results, run again: what holds, what does not, by how much, and why."""
+"""Reproductions of published results: which statements hold, which do not, by how much, and why."""

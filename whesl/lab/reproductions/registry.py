@@ -1,4 +1,4 @@
-"""The experiments by name. Each stands in a module of the part that it is about, imported when it is run."""
+"""The experiments by name; an experiment's module is imported when the experiment runs."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
     from whesl.lab.execution.progress_interface import Progress
 
-# name: the module that registers it with ``@experiment``.
+# The module of each experiment, which registers the experiment with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {
-    # FLAW
+    # Workflows (FLAW)
     "flaw-example": "whesl.lab.reproductions.workflow.reproduce",
     "flaw": "whesl.lab.reproductions.workflow.reproduce",
     "stg": "whesl.lab.reproductions.workflow.compare_with_stg_optima",
-    # FFP
+    # Desktop grid (FFP)
     "desktop": "whesl.lab.reproductions.desktop.reproduce",
-    # BlueGene/L
+    # Torus (BlueGene/L)
     "torus-example": "whesl.lab.reproductions.torus.reproduce",
     "torus-sdsc": "whesl.lab.reproductions.torus.reproduce",
     "torus-nasa": "whesl.lab.reproductions.torus.reproduce",
     "torus-llnl": "whesl.lab.reproductions.torus.reproduce",
     "torus-rates": "whesl.lab.reproductions.torus.reproduce",
-    # Complete data sets
+    # Several clusters (complete data sets)
     "grid-metacentrum": "whesl.lab.reproductions.grid.reproduce",
     "grid-2013": "whesl.lab.reproductions.grid.reproduce",
     "grid-first-fit": "whesl.lab.reproductions.grid.reproduce_failures",
     "grid-generator": "whesl.lab.reproductions.grid.reproduce_failures",
-    # A cluster and a cloud
+    # Cluster and cloud
     "cloud-observations": "whesl.lab.reproductions.cloud.reproduce",
     "cloud-small": "whesl.lab.reproductions.cloud.reproduce",
     "cloud-calibration": "whesl.lab.reproductions.cloud.reproduce",
-    # Predictors
+    # Failure predictors
     "predict-weibull": "whesl.lab.reproductions.reproduce_failure_fits",
     "predict-periods": "whesl.lab.reproductions.reproduce_failure_fits",
     "predict-records": "whesl.lab.reproductions.reproduce_failure_fits",
-    # Checkpoints
+    # Checkpoint models
     "ckpt-ratios": "whesl.lab.reproductions.checkpoints.reproduce",
     "ckpt-overheads": "whesl.lab.reproductions.checkpoints.reproduce",
     "ckpt-observations": "whesl.lab.reproductions.checkpoints.observation_checks",
@@ -53,23 +53,23 @@ EXPERIMENTS: dict[str, str] = {
 }
 
 
-# Those that take less in plain Python than to compile them.
+# Experiments that run faster in plain Python than their event loop compiles.
 TOYS = frozenset({"flaw-example"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One printed statement beside what was measured here.
+    """A printed statement beside its measured counterpart.
 
     Attributes:
-        name: short, for a table.
+        name: short name for a table.
         source: the document and its figure, table or section.
-        statement: what it says, in one sentence.
-        printed: its figure, with a unit.
-        measured: what came out here, with the same unit.
-        holds: whether it holds here; None where the traces cannot show it, or chance decides.
-        difference: by how much it differs, with a unit or in per cent.
-        why: the reason where it does not hold, or what was put in place of what is lacking.
+        statement: the statement in one sentence.
+        printed: the printed value, with a unit.
+        measured: the measured value, with the same unit.
+        holds: whether the statement holds here; None if the traces cannot show it, or if chance decides.
+        difference: the difference between the two values, with a unit or in per cent.
+        why: the reason why the statement does not hold, or the substitute for missing data.
     """
 
     name: str
@@ -84,13 +84,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an experiment returns.
+    """The result of an experiment.
 
     Attributes:
-        findings: statement by statement.
-        tables: its figures as numbers.
-        figures: as pictures.
-        values: what ``whesl lab reproduce NAME --json`` prints.
+        findings: one finding per statement.
+        tables: the results as tables.
+        figures: the results as figures.
+        values: the output of ``whesl lab reproduce NAME --json``.
     """
 
     findings: Sequence[Finding] = ()
@@ -100,30 +100,30 @@ class Report:
 
 
 class Run(Protocol):
-    """An experiment's function."""
+    """The signature of an experiment's function."""
 
     def __call__(self, progress: Progress, data: Path | None, quick: bool) -> Report:
-        """Run it.
+        """Run the experiment.
 
         Args:
-            progress: told how far it is.
-            data: the directory of traces; None where there is none.
-            quick: smaller, in seconds: for tests and first looks.
+            progress: progress display.
+            data: the directory of traces; None if there is none.
+            quick: whether to run a smaller version that takes seconds, for tests and first looks.
 
         Raises:
-            WheslError: the traces that it needs are not there.
+            WheslError: a trace that the experiment needs is missing.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An experiment that is registered.
+    """A registered experiment.
 
     Attributes:
-        name: as on the command line.
-        source: the document.
-        about: one line.
-        run: the function.
+        name: the experiment's name on the command line.
+        source: the reproduced document.
+        about: a description of one line.
+        run: the function that runs the experiment.
     """
 
     name: str
@@ -138,12 +138,12 @@ _Function = TypeVar("_Function", bound=Run)
 
 
 def experiment(name: str, source: str, about: str) -> Callable[[_Function], _Function]:
-    """Register a function as an experiment; its module stands in ``EXPERIMENTS``.
+    """Register a function as an experiment; ``EXPERIMENTS`` has to name the function's module.
 
     Args:
-        name: as on the command line.
-        source: the document.
-        about: one line.
+        name: the experiment's name on the command line.
+        source: the reproduced document.
+        about: a description of one line.
     """
 
     def register(run: _Function) -> _Function:
@@ -157,7 +157,7 @@ def load(name: str) -> Experiment:
     """Import and return an experiment.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no experiment of that name.
     """
     if name not in EXPERIMENTS:
         near = difflib.get_close_matches(name, EXPERIMENTS, n=2)
@@ -171,11 +171,11 @@ def needed(data: Path | None, file: str) -> Path:
     """Return a trace's path.
 
     Args:
-        data: the directory of traces, as an experiment got it.
-        file: the path below it.
+        data: the directory of traces; None if the user gave none.
+        file: the trace's path below ``data``.
 
     Raises:
-        UsageError: it is not there.
+        UsageError: the trace is missing.
     """
     if data is None:
         raise UsageError(f"this needs {file}", hint="--data DIR names the directory of traces")

@@ -1,4 +1,4 @@
-"""Published fits of failure distributions, run again, and predictors scored on real records."""
+"""Reproduction of published fits of failure distributions, and scores of predictors on real records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TABLE_2_3 = {"8": (0.7111, 67.375), "18": (0.8170, 6.6293)}
 _TABLE_1 = {"exponential": (0.232, 0.141), "weibull": (0.161, 0.032)}
 _FFP = "Filtered failure prediction"
 _SYNTHETIC = "machines are generated: the trace of 729 PCs is not to be had"
-# Machine: the file, the system, and the split.
+# File, system and date of the split of each machine.
 _RECORDS = {
     "LANL 2": (_LANL, "2", "2003-06-01"),
     "LANL 8": (_LANL, "8", "2003-06-01"),
@@ -45,7 +45,13 @@ _PREDICTORS = ("base", "survival", "by-node", "frailty", "ffp", "learned", "aoa:
 
 @experiment("predict-weibull", "p-ckpt, Table 2.3", "Weibull fits to the failures of LANL systems 8 and 18")
 def predict_weibull(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit the positive gaps between failures anywhere in a system, by maximum likelihood."""
+    """Fit the positive gaps between failures anywhere in a system, by maximum likelihood.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     path = needed(data, _LANL)
     findings: list[Finding] = []
     rows: list[list[Cell]] = []
@@ -74,7 +80,13 @@ def predict_weibull(progress: Progress, data: Path | None, quick: bool) -> Repor
 
 @experiment("predict-periods", _FFP, "Table 1 on generated machines, and Mira's maintenance windows")
 def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit times to failure with and without the periodic ones, and look for the periods of real windows."""
+    """Fit times to failure with and without the periodic failures, and detect periods in real windows.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     site = Site(restarted=60, others=6, labs=6) if quick else Site()
     history = machines(np.random.default_rng(1), site, 90 * DAY)
     model = periodic_and_survival_prediction.fit(history, ("weibull",))
@@ -177,7 +189,13 @@ def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Repor
 
 @experiment("predict-records", "LANL and Mira", "predictors fitted to the past, scored on the future")
 def predict_records(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Score all predictors on six machines: which wins where, and where none beats the base rate."""
+    """Score all predictors on six machines.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     findings: list[Finding] = []
     tables: list[Table] = []
     figures: list[Figure] = []

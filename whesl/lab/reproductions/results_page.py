@@ -1,4 +1,4 @@
-"""What experiments found, as one page for each and one for all."""
+"""Pages of the experiments' results: one page per experiment, and an overview."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOLDS = {True: "holds", False: "does not hold", None: "cannot be shown here"}
 
 
 def write(out: Path, outcomes: Sequence[Outcome], *, quick: bool) -> None:
-    """Write DIR/NAME/index.html for each experiment that has run, and DIR/index.html for all.
+    """Write OUT/NAME/index.html for each experiment that has run, and the overview OUT/index.html.
 
     Args:
         out: the directory of results.
-        outcomes: in order.
-        quick: whether the runs were smaller ones.
+        outcomes: outcomes of the experiments, in the order of the overview.
+        quick: whether the runs were the smaller versions.
 
     Raises:
         WheslError: a page cannot be written.
@@ -35,7 +35,12 @@ def write(out: Path, outcomes: Sequence[Outcome], *, quick: bool) -> None:
 
 
 def page(outcome: Outcome, *, quick: bool) -> Page:
-    """Return the page of one experiment."""
+    """Return the page of one experiment.
+
+    Args:
+        outcome: the experiment's outcome.
+        quick: whether the run was the smaller version.
+    """
     report = outcome.report
     assert report is not None
     parts: list[Part] = [findings(report.findings)] if report.findings else ["No finding is stated for it."]
@@ -52,7 +57,12 @@ def page(outcome: Outcome, *, quick: bool) -> Page:
 
 
 def overview(outcomes: Sequence[Outcome], *, quick: bool) -> Page:
-    """Return the page of all experiments."""
+    """Return the page of all experiments.
+
+    Args:
+        outcomes: outcomes of the experiments, in the order of the page.
+        quick: whether the runs were the smaller versions.
+    """
     done = [outcome for outcome in outcomes if outcome.report is not None]
     every = [finding for outcome in done if outcome.report is not None for finding in outcome.report.findings]
     rows = []

@@ -1,4 +1,4 @@
-"""Runs experiments, one after the other or in processes, and keeps what each has found."""
+"""Runs experiments, sequentially or in worker processes, and stores their reports."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How experiments are run.
+    """Settings of a run of experiments.
 
     Attributes:
-        data: the directory of traces; None for none.
-        out: the directory of results; None keeps none.
-        quick: smaller, in seconds.
-        again: whether those that have finished in ``out`` are run again.
-        jobs: processes.
+        data: the directory of traces; None if there is none.
+        out: the directory of results; None to write no results.
+        quick: whether to run smaller versions that take seconds.
+        again: whether to repeat experiments with a report in ``out``.
+        jobs: number of processes.
     """
 
     data: Path | None = None
@@ -47,16 +47,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one experiment.
+    """The outcome of one experiment.
 
     Attributes:
-        name: the experiment.
-        source: its document.
-        about: one line.
-        report: what it found; None where it could not run.
-        error: why it could not run.
-        seconds: how long it took.
-        kept: whether it was taken from an earlier run's files.
+        name: the experiment's name.
+        source: the reproduced document.
+        about: a description of one line.
+        report: the experiment's result; None if the experiment failed.
+        error: the error message of a failed experiment.
+        seconds: run time in seconds.
+        kept: whether the report comes from an earlier run's files.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Outcome:
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """An experiment's report as a file."""
+    """The content of an experiment's file report.json."""
 
     name: str
     version: str
@@ -82,15 +82,15 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcomes(names: Sequence[str], settings: Settings, progress: Progress) -> Iterator[Outcome]:
-    """Run experiments; yield each as it is finished and kept.
+    """Run experiments; yield each outcome when its files are written.
 
     Args:
-        names: of experiments.
-        settings: how.
-        progress: told how far they are.
+        names: names of the experiments.
+        settings: settings of the run.
+        progress: progress display.
 
     Raises:
-        UsageError: there is no experiment of a name.
+        UsageError: a name is no experiment's.
     """
     found = {name: registry.load(name) for name in names}
     rest = []
@@ -128,19 +128,19 @@ def _run(name: str, settings: Settings, progress: Progress) -> Outcome:
         report = experiment.run(progress, settings.data, settings.quick)
     except WheslError as error:
         return Outcome(name, experiment.source, experiment.about, None, str(error))
-    except Exception as error:  # a defect of one experiment loses no other that takes minutes
+    except Exception as error:  # a defect in one experiment does not stop the others
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(last.filename).name}:{last.lineno}"
         said = f"a defect, {type(error).__name__}: {error} ({where}); please report it"
         return Outcome(name, experiment.source, experiment.about, None, said)
-    # NumPy's truth values are no bool.
+    # ``holds`` may be a NumPy bool, which is no Python bool.
     findings = [replace(one, holds=None if one.holds is None else bool(one.holds)) for one in report.findings]
     report = replace(report, findings=findings)
     return Outcome(name, experiment.source, experiment.about, report, "", time.monotonic() - begun)
 
 
 def _kept(outcome: Outcome, settings: Settings) -> Outcome:
-    """Write an experiment's files; its report is the last one, and says that the others are whole."""
+    """Write an experiment's files; report.json comes last, so its presence means that all files are whole."""
     if settings.out is None or outcome.report is None:
         return outcome
     folder, report = settings.out / outcome.name, outcome.report
@@ -173,7 +173,7 @@ def _finished(name: str, settings: Settings) -> Stored | None:
         text = (settings.out / name / "report.json").read_bytes()
         stored = msgspec.json.decode(text, type=Stored)
     except (OSError, msgspec.MsgspecError):
-        return None  # never finished, or of another version: it is run again
+        return None  # unfinished or unreadable; the experiment runs again
     return stored if (stored.version, stored.quick) == (__version__, settings.quick) else None
 
 
@@ -182,6 +182,6 @@ def _report(stored: Stored) -> Report:
 
 
 def summed(findings: Sequence[Finding]) -> tuple[int, int, int]:
-    """Return how many findings hold, do not hold, and cannot be shown here."""
+    """Return the numbers of findings that hold, that do not hold, and that remain open."""
     count: Callable[[bool | None], int] = [finding.holds for finding in findings].count
     return count(True), count(False), count(None)

@@ -1,1 +1,1 @@
-"""Results of the lab: Parquet, JSON, Markdown, CSV, SVG, PNG and one page. Each file is whole or absent."""
+"""Writers of the lab's results: Parquet, JSON, Markdown, CSV, SVG, PNG and HTML. Writes are atomic."""

@@ -1,7 +1,7 @@
-"""Figures as SVG and PNG, in colours that can be told apart on light and on dark ground.
+"""Figures as SVG and PNG, in colours that can be distinguished on light and dark backgrounds.
 
-An SVG has its text and axes in the colour of the text around it, so that one file serves both; a PNG has a
-ground of its own. Nothing in a file depends on the day, so the same numbers give the same bytes.
+An SVG draws text and axes in the page's text colour, so one file serves both backgrounds; a PNG has its own
+background. Files contain no dates, so equal numbers give equal bytes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from whesl.lab.results.table_and_figure import Figure, Series
 
-# Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
+# Each colour has a contrast of at least 3 to white and to the dark page's #181f28 (WCAG 2.1).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
-_LETTERS = 75  # characters of a line of a legend
-_AXIS = 38  # characters of a line of the vertical axis's title
+_LETTERS = 75  # width of a legend, in characters
+_AXIS = 38  # width of the vertical axis's title, in characters
 _MARKERS = "osD^vPX*"
-_INK = "#010203"  # stands for the text's colour until the file is written
+_INK = "#010203"  # placeholder for the text's colour until the file is written
 _SVG = "http://www.w3.org/2000/svg"
 _STANDALONE = "svg{color:#17202b}@media (prefers-color-scheme:dark){svg{color:#e7ecf3}}"
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "grid.color", "xtick.color", "ytick.color")
@@ -44,10 +44,14 @@ _SETTINGS: dict[str, Any] = {
 
 
 def write_figure(out: Path, figure: Figure) -> tuple[Path, Path]:
-    """Write DIR/NAME.svg and DIR/NAME.png.
+    """Write OUT/NAME.svg and OUT/NAME.png; return both paths.
+
+    Args:
+        out: the directory of results.
+        figure: the figure.
 
     Raises:
-        WheslError: they cannot be written.
+        WheslError: a file cannot be written.
     """
     vector, raster = out / f"{figure.name}.svg", out / f"{figure.name}.png"
     root = inline(figure)
@@ -60,7 +64,7 @@ def write_figure(out: Path, figure: Figure) -> tuple[Path, Path]:
 
 
 def inline(figure: Figure) -> ElementTree.Element:
-    """Return a figure as an element ``svg`` for a page: no style of its own, no script, no link."""
+    """Return a figure as an ``svg`` element for a page, without styles, scripts or links."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     root = ElementTree.fromstring(_drawn(figure, "svg", _INK))  # noqa: S314  # drawn here, not received
@@ -73,7 +77,7 @@ def inline(figure: Figure) -> ElementTree.Element:
         for key in ("fill", "stroke"):
             if element.get(key) == _INK:
                 element.set(key, "currentColor")
-        # Identifiers are of one document; in a page there are several figures.
+        # Identifiers have to be unique in a page with several figures.
         if "id" in element.attrib:
             element.set("id", f"{figure.name}-{element.attrib['id']}")
         for key, value in element.attrib.items():
@@ -88,7 +92,7 @@ def inline(figure: Figure) -> ElementTree.Element:
 
 
 def _presentation(style: str) -> list[tuple[str, str]]:
-    """Return a style as attributes: a page's policy forbids styles inside elements."""
+    """Return a style as SVG attributes; the pages' content security policy forbids inline styles."""
     found = []
     for part in filter(None, (part.strip() for part in style.split(";"))):
         key, _, value = part.partition(":")
@@ -128,7 +132,7 @@ def _drawn(figure: Figure, form: str, ink: str) -> bytes:
         for name in figure.log:
             axis = axes.xaxis if name == "x" else axes.yaxis
             (axes.set_xscale if name == "x" else axes.set_yscale)("log")
-            # Texts are not read as mathematics: powers of ten are written out.
+            # Powers of ten are written out, since texts are not parsed as mathematics.
             axis.set_major_formatter(lambda value, _: f"{value:g}")
             axis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(figure.x)

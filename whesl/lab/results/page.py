@@ -1,4 +1,4 @@
-"""Results as one HTML file that needs nothing else: no network, no script, no font of its own."""
+"""Results as one self-contained HTML file, without network access, scripts or fonts."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says.
+    """The content of a page.
 
     Attributes:
-        kind: above the title, in small letters: "WHESL lab: replay".
+        kind: the small text above the title, "WHESL lab: replay".
         title: the heading.
-        verdict: the finding in one or two sentences.
-        tone: its colour.
-        facts: short texts below it.
-        tiles: (name, figure, more) each.
-        sections: the rest.
+        verdict: the main finding in one or two sentences.
+        tone: colour of the verdict.
+        facts: short texts below the verdict.
+        tiles: (name, value, note) of each highlighted number.
+        sections: the sections below the tiles.
     """
 
     kind: str
@@ -65,14 +65,18 @@ class Page:
 def write_page(path: Path, page: Page) -> None:
     """Write a page.
 
+    Args:
+        path: the file.
+        page: the content of the page.
+
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     write_text(path, html(page))
 
 
 def html(page: Page) -> str:
-    """Return a page's text; its texts may hold anything."""
+    """Return a page as HTML; special characters in the page's texts are escaped."""
     header = el(
         "header",
         el("p", page.kind, class_="kicker"),
@@ -92,7 +96,7 @@ def _section(section: Section) -> Element:
     children: list[Element] = []
     for figures, parts in itertools.groupby(section.parts, lambda part: isinstance(part, Figure)):
         made = [child for part in parts for child in _part(part)]
-        # Figures that follow each other stand side by side where there is room.
+        # Consecutive figures stand side by side where there is room.
         children += [el("div", *made, class_="figures")] if figures and len(made) > 1 else made
     return el("section", el("h2", section.title), *children)
 
@@ -109,7 +113,7 @@ def _part(part: Part) -> Iterable[Element]:
 
         drawn = inline(part)
         for element in drawn.iter():
-            # HTML knows these elements by their names alone.
+            # HTML has no namespaces, so the names lose their namespace.
             element.tag = element.tag.rpartition("}")[2]
             for key in [key for key in element.attrib if key.startswith("{")]:
                 element.set(key.rpartition("}")[2], element.attrib.pop(key))
@@ -117,7 +121,7 @@ def _part(part: Part) -> Iterable[Element]:
 
 
 def _table(table: Table) -> Iterable[Element]:
-    """Yield a table that scrolls by itself where it is wider than the page; numbers stand to the right."""
+    """Yield a table that scrolls on its own if wider than the page; numbers are aligned to the right."""
     numbers = [
         all(
             isinstance(row[i], (int, float, type(None))) and not isinstance(row[i], bool)

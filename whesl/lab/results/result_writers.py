@@ -1,4 +1,4 @@
-"""Tables as Markdown and CSV, jobs as Parquet, a run's figures as JSON."""
+"""Writers of tables as Markdown and CSV, of jobs as Parquet, and of a run's results as JSON."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Ragged(NamedTuple):
 def write_jobs(
     out: Path, columns: Mapping[str, NDArray[Any] | Ragged], metadata: Mapping[str, str] | None = None
 ) -> Path:
-    """Write DIR/jobs.parquet: one row for each job.
+    """Write OUT/jobs.parquet with one row for each job.
 
     Args:
         out: the directory of results.
-        columns: arrays of one length, in order: job, submit, start, end (seconds), processors,
-            nodes (``Ragged`` where they are known by identity), attempts, killed, ...
-        metadata: strings that are kept in the file: policy, log, seed.
+        columns: arrays of equal length, in order: job, submit, start, end (seconds), processors, nodes
+            (``Ragged`` if the nodes' identities are known), attempts, killed, ...
+        metadata: texts stored in the file: policy, log, seed.
 
     Returns:
-        The file.
+        The file's path.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     return write_parquet(out / "jobs.parquet", columns, metadata)
 
@@ -49,7 +49,19 @@ def write_jobs(
 def write_parquet(
     path: Path, columns: Mapping[str, NDArray[Any] | Ragged], metadata: Mapping[str, str] | None = None
 ) -> Path:
-    """Write columns as Parquet (zstd). Arguments, result and errors as of ``write_jobs``."""
+    """Write columns as a Parquet file with zstd compression.
+
+    Args:
+        path: the file.
+        columns: arrays of equal length, by column name.
+        metadata: texts stored in the file.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        WheslError: the file cannot be written.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -69,17 +81,17 @@ def write_parquet(
 
 
 def write_summary(out: Path, summary: Mapping[str, Any]) -> Path:
-    """Write DIR/summary.json: what was run, with what, and its figures.
+    """Write OUT/summary.json: a run's input, settings and results.
 
     Args:
         out: the directory of results.
-        summary: of strings, numbers (NumPy's too), lists and mappings; nan and inf become null.
+        summary: strings, numbers (Python's or NumPy's), lists and mappings; nan and inf become null.
 
     Returns:
-        The file.
+        The file's path.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     path = out / "summary.json"
     write_text(path, as_json(summary))
@@ -87,12 +99,12 @@ def write_summary(out: Path, summary: Mapping[str, Any]) -> Path:
 
 
 def as_json(value: Any) -> str:
-    """Return JSON with an indent of two and a newline at its end; nan and inf are null."""
+    """Return a value as JSON with an indent of two and a final newline; nan and inf become null."""
     return json.dumps(plain(value), indent=2, ensure_ascii=False) + "\n"
 
 
 def plain(value: Any) -> Any:
-    """Return a value in JSON's types: NumPy's numbers and arrays, tuples and named tuples."""
+    """Return a value converted to JSON's types, from NumPy's numbers and arrays, tuples and named tuples."""
     if isinstance(value, dict) or hasattr(value, "keys"):
         return {str(key): plain(value[key]) for key in value.keys()}  # noqa: SIM118  # any mapping
     if hasattr(value, "tolist"):
@@ -109,10 +121,14 @@ def plain(value: Any) -> Any:
 
 
 def write_table(out: Path, table: Table) -> tuple[Path, Path]:
-    """Write DIR/NAME.md and DIR/NAME.csv; the CSV has numbers in full.
+    """Write OUT/NAME.md and OUT/NAME.csv, the CSV with full precision; return both paths.
+
+    Args:
+        out: the directory of results.
+        table: the table.
 
     Raises:
-        WheslError: they cannot be written.
+        WheslError: a file cannot be written.
     """
     markdown_file, csv_file = out / f"{table.name}.md", out / f"{table.name}.csv"
     write_text(markdown_file, f"# {table.title}\n\n{markdown(table)}")
@@ -136,7 +152,7 @@ def markdown(table: Table) -> str:
 
 
 def shown(cell: Cell) -> str:
-    """Return a cell for people: four significant digits, thousands with commas."""
+    """Return a cell as readable text: numbers with four significant digits and commas between thousands."""
     if cell is None:
         return "-"
     if isinstance(cell, bool):

@@ -1,4 +1,4 @@
-"""What results are made of, apart from how they are shown: tables and figures as data."""
+"""Tables and figures as data, independent of the output format."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Cell = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table.
+    """A table of results.
 
     Attributes:
-        name: of its files, in lower case with hyphens.
-        title: one line for people.
-        columns: with their units.
-        rows: as long as ``columns`` each; None is an empty cell.
+        name: base name of the table's files, in lower case with hyphens.
+        title: a title of one line.
+        columns: names of the columns, with units.
+        rows: rows of cells, each as long as ``columns``; None is an empty cell.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Series:
     """One line, set of points or set of bars of a figure.
 
     Attributes:
-        label: as in the legend.
-        x: numbers, or names of groups of bars.
-        y: as long as ``x``.
-        low, high: ends of an interval around each ``y``; empty for none.
-        dashed: drawn dashed: what a document printed beside what was measured, for example.
+        label: the label in the legend.
+        x: horizontal positions, or names of the groups of bars.
+        y: values, as many as ``x``.
+        low, high: ends of an interval around each ``y``; empty for no intervals.
+        dashed: whether the line is dashed, as for a document's printed values beside measured values.
     """
 
     label: str
@@ -48,17 +48,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure.
+    """A figure of results.
 
     Attributes:
-        name: of its files, in lower case with hyphens.
-        title: one line for people; what is to be seen in it.
-        x: the horizontal axis, with its unit.
-        y: the vertical axis, with its unit.
-        series: drawn in the order of the legend.
+        name: base name of the figure's files, in lower case with hyphens.
+        title: a title of one line that describes the content.
+        x: label of the horizontal axis, with the unit.
+        y: label of the vertical axis, with the unit.
+        series: the lines, sets of points or sets of bars, in the order of the legend.
         kind: lines with marks, points, steps, or bars in groups.
-        log: which axes are logarithmic: "", "x", "y" or "xy".
-        marks: vertical lines: (x, label).
+        log: the logarithmic axes: "", "x", "y" or "xy".
+        marks: (x, label) of each vertical line.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Simulators, one for each kind of machine."""
+"""Simulators, one package per kind of machine."""

@@ -1,4 +1,4 @@
-"""Arrays of compiled loops that grow."""
+"""Growing arrays for compiled loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 @jit
 def grown(array: NDArray[Any], used: int, more: int) -> NDArray[Any]:
-    """Return an array, or a table of rows, with room for ``more`` beside those that are ``used``."""
+    """Return the array, copied to a larger one if needed, with room for ``more`` rows after ``used`` rows.
+
+    Args:
+        array: the array.
+        used: number of rows in use.
+        more: number of further rows needed.
+    """
     while used + more > len(array):
         array = np.concatenate((array, np.empty_like(array)))
     return array

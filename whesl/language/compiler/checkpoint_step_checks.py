@@ -1,4 +1,4 @@
-"""Checks of checkpoints in recoveries: where they stand, and predictions that are answered without one."""
+"""Checks of JOB.CHECKPOINT: its entity, its order among the steps, its absence after a prediction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LOSING = frozenset({"NODE.REPLACE", "NODE.REMOVE", "NODE.ADD", "JOB.REPLACE", "
 def check(
     findings: Findings, detected: Iterable[syntax.Detected], recovered: Iterable[syntax.Recovered]
 ) -> None:
-    """Find checkpoints that come too late or are another's, and predictions whose recovery loses work.
+    """Find checkpoints that come too late or have a wrong entity, and predictions whose recovery loses work.
 
     Args:
-        findings: what is wrong is added here.
-        detected: all detections of what is watched.
-        recovered: all recovery steps, in order.
+        findings: the collection that errors and warnings are added to.
+        detected: all detections of the watched exceptions.
+        recovered: all recovery steps, in the order of the file.
     """
     steps: dict[str, list[syntax.Recovered]] = {}
     for step in recovered:

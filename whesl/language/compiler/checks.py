@@ -37,20 +37,21 @@ from whesl.model.workflow import Workflow
 
 _MAX_CYCLES = 20
 _WILD = frozenset("*?[")
-_SHELL = frozenset({126, 127})  # a shell's status for a command that cannot be executed, or is not found
+# A shell's exit status for a command that cannot be executed, and for one that is not found.
+_SHELL = frozenset({126, 127})
 _S = TypeVar("_S", bound=syntax.Statement)
 
 
 def check(source: Source, parsed: Parsed, workflow: Workflow | None = None) -> Spec | None:
-    """Check a specification; what is wrong is among the source's findings.
+    """Check a specification; errors and warnings are added to the source's findings.
 
     Args:
-        source: the text.
-        parsed: its statements.
-        workflow: when given, the jobs that exceptions name have to be in it.
+        source: the specification's text.
+        parsed: the statements of the text.
+        workflow: when given, it has to contain the jobs that exceptions name.
 
     Returns:
-        The specification, or None when there is any error, in its form or here.
+        The specification, or None when the parser or a check has found an error.
     """
     return _Check(source, parsed, workflow).run()
 
@@ -62,7 +63,7 @@ class _Check:
         self._parsed = parsed
         self._declarations = Declarations(source, parsed)
         self._jobs = _Jobs(workflow) if workflow is not None else None
-        self._unclear = set(parsed.broken_handling)  # exceptions that have a wrong detection
+        self._unclear = set(parsed.broken_handling)  # names of exceptions with a wrong detection
         self._live = live(source, parsed, self._declarations.exceptions)
         self._sound: list[tuple[syntax.Detected, Detection]] = []
         self._done: list[Done] = []
@@ -110,7 +111,7 @@ class _Check:
         return [statement for statement in self._parsed.statements if isinstance(statement, kind)]
 
     def _declared(self) -> list[tuple[str, syntax.Declared]]:
-        """Return the declarations of what is watched."""
+        """Return the names and declarations of the watched exceptions."""
         return [(name, d) for name, d in self._declarations.exceptions.items() if name in self._live]
 
     # Parts ------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ class _Check:
             self._declarations.exception(statement.exception)
             form = statement.form
             span = self._source.span(statement.start, statement.end)
-            # What is in the list of kinds is in the union of them.
+            # Each kind of ``kinds.by_form`` is a member of the union ``Detection``.
             detection = cast("Detection | None", forms[form.kind].checked(form, checker, span))
             if detection is not None:
                 found.setdefault(statement.exception.text, []).append(detection)
@@ -146,7 +147,7 @@ class _Check:
             self._declarations.exception(statement.exception)
             if name not in captured:
                 captured[name] = _captured(name, detections)
-            # What a wrong detection captures is not known, so that no placeholder is called unknown.
+            # The captures of a wrong detection are not known, so that no placeholder is reported as unknown.
             known = None if name in self._unclear else captured[name]
             step = checker.step(statement, levels.get(name), known)
             if step is not None:
@@ -210,7 +211,7 @@ class _Check:
         return JobExceptionRaise(exception_type=kind, severity=severity)
 
     def _coupled(self, statement: syntax.Coupled) -> tuple[str, ...]:
-        """Return globs of jobs that run together; with a workflow, at least two of it have to."""
+        """Return the globs of jobs that run together; report globs that couple no two jobs."""
         jobs = tuple(dict.fromkeys(self._job(job) for job in statement.jobs))
         hint = "name two steps or more, as in DECLARE COUPLED JOB [simulation, analysis]"
         if len(jobs) == 1 and not _WILD & set(jobs[0]):
@@ -225,7 +226,7 @@ class _Check:
         return jobs
 
     def _job(self, job: Word) -> str:
-        """Return the glob of a job's name; in quotes a bracket means itself."""
+        """Return the glob of a job's name; a bracket in a quoted name stands for itself."""
         pattern = job.text
         if pattern.startswith('"'):
             if not quantities.not_empty(self._findings, job, "job"):
@@ -244,7 +245,7 @@ class _Check:
         return pattern
 
     def _cannot_work(self, exceptions: dict[str, ExceptionSpec]) -> None:
-        """Find rules that are valid, and do not do what their author most likely means."""
+        """Find valid rules that do not do what their author most likely means."""
         watched = [
             Watched(
                 statement,
@@ -266,9 +267,9 @@ class _Check:
         recovered: Iterable[syntax.Recovered],
         undeclared: frozenset[str],
     ) -> None:
-        """Find exceptions that are never raised, and those that nothing is done about.
+        """Find exceptions that are never raised, and exceptions without a recovery.
 
-        A statement about an exception that is not declared may be meant for one that lacks it.
+        A statement about an undeclared exception may be meant for a declared one that lacks such a statement.
         """
         if self._parsed.incomplete:
             return
@@ -307,13 +308,17 @@ class _Check:
             )
 
     def _lost(self, names: Iterable[str]) -> int:
-        """Return how many broken statements name no exception that there is."""
+        """Return how many broken statements do not name a declared exception.
+
+        Args:
+            names: the exception that each broken statement names.
+        """
         return sum(name not in self._declarations.exceptions for name in names)
 
     def _never_started(
         self, detected: Iterable[syntax.Detected], steps: Mapping[str, Sequence[RecoveryStep]]
     ) -> None:
-        """Find what restarts a task whose command cannot be executed."""
+        """Find exceptions that restart a task whose command cannot be executed."""
         for statement in detected:
             form = statement.form
             if form.kind != "exit":
@@ -373,7 +378,7 @@ class _Check:
             try:
                 graphlib.TopologicalSorter(edges).prepare()
             except graphlib.CycleError as error:
-                # The cycle comes as a, b, ..., a where each is needed by the next.
+                # graphlib gives the cycle as a, b, ..., a, where each name is a predecessor of the next one.
                 cycle = list(reversed(error.args[1]))
                 word = edges[cycle[0]].pop(cycle[1])
                 shown = " -> ".join(name[:40] for name in cycle[:8])
@@ -383,10 +388,15 @@ class _Check:
 
 
 def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]) -> frozenset[str]:
-    """Return the exceptions that are watched.
+    """Return the names of the exceptions that are watched.
 
-    They are all that the file itself names, all that a recovery step of any file names, and what those
-    count or escalate to. Every other exception of an included file costs nothing and does nothing.
+    Watched are all exceptions that the specification's own file names, all that a recovery step of any file
+    names, and all that these count or escalate to. Other exceptions of included files are ignored.
+
+    Args:
+        source: the text, which tells included files from the specification's own.
+        parsed: the statements of all files.
+        declared: the declarations of exceptions, by name.
     """
     names: set[str] = set()
     leads: dict[str, set[str]] = {}
@@ -416,12 +426,12 @@ def live(source: Source, parsed: Parsed, declared: Mapping[str, syntax.Declared]
 def _unexplained(
     lacking: list[tuple[str, Word]], undeclared: Iterable[str], lost: int
 ) -> list[tuple[str, Word]]:
-    """Return the exceptions that lack a statement, without those that another statement may be meant for.
+    """Return the exceptions that lack a statement and that no other statement is likely to be meant for.
 
     Args:
-        lacking: the exceptions.
-        undeclared: names in such statements that are no exception's, each for the one that is most like it.
-        lost: how many such statements have no name.
+        lacking: names of exceptions without a statement of this kind, with the word that declares each.
+        undeclared: undeclared names in statements of this kind; each takes the most similar exception out.
+        lost: number of statements of this kind without a declared name; each takes one exception out.
     """
     rest = dict(lacking)
     for name in undeclared:
@@ -435,15 +445,15 @@ def _between(first: Word, code: int, last: Word) -> bool:
 
 
 def _starts_another(step: RecoveryStep) -> bool:
-    """Whether a step gives the task another command, or skips it."""
+    """Whether a step gives the task another command, or skips the task."""
     if step.resource != ResourceKind.JOB:
         return False
     return step.operation == Operation.REMOVE or "command" in step.arguments
 
 
 def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:
-    """Return the names that an exception's detections capture, those of exceptions it counts included."""
-    sets: list[frozenset[str]] = []  # of each way to raise it
+    """Return the names that the detections of an exception, and of the exceptions it counts, capture."""
+    sets: list[frozenset[str]] = []  # captured names of each detection
     seen = {name}
     work = [name]
     while work:
@@ -458,7 +468,7 @@ def _captured(name: str, detections: dict[str, list[Detection]]) -> Captured:
 
 
 class _Jobs:
-    """The names that jobs of a workflow go by: of the step, and of the task."""
+    """The names of a workflow's jobs: those of its steps and those of its tasks."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.whole = workflow
@@ -466,5 +476,5 @@ class _Jobs:
         self.names = dict.fromkeys(name for task in workflow.tasks for name in (task.step, task.name))
 
     def has(self, pattern: str) -> bool:
-        """Whether a glob covers any job; as ``whesl.model.workflow.job_matches``, but for many at once."""
+        """Whether a glob covers any job, by the rules of ``whesl.model.workflow.job_matches``."""
         return pattern in self.names or any(fnmatch.fnmatchcase(name, pattern) for name in self.names)

@@ -1,4 +1,4 @@
-"""Checks of detections: what the kinds need to become records of the specification."""
+"""Checks of the parts of detections (patterns, numbers, names, sources), for the kinds of detections."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from whesl.language.patterns_and_places import Pattern, Source
 
 
 class DetectionCheck:
-    """Reads the parts of the detections of one file; what is wrong is among ``findings``.
+    """Reads the parts of the detections of one file; errors are added to the source's findings.
 
     Args:
         source: the text.
-        named: is told of each exception that a detection names.
+        named: called with each exception's name in a detection.
     """
 
     def __init__(self, source: Text, named: Callable[[Word], None]) -> None:
@@ -27,53 +27,70 @@ class DetectionCheck:
         self.findings = source.findings
 
     def warn(self, code: str, message: str, word: Word, hint: str) -> None:
-        """Add a warning about a word of the detection."""
+        """Add a warning about a word of the detection.
+
+        Args:
+            code: a code of ``diagnostics.CODES``.
+            message: the warning, one sentence.
+            word: the word that the warning points at.
+            hint: what to write in its place.
+        """
         self.findings.add(code, message, word, severity=Severity.WARNING, hint=hint)
 
     def count(self, form: Form, what: str) -> int:
-        """Return how often: a whole number, 1 where none is given."""
+        """Return the number of times that a detection asks for, 1 where it has no number.
+
+        Args:
+            form: the detection.
+            what: the number's name in findings.
+        """
         return quantities.count(self.findings, form.part("count"), what, 1)
 
     def within(self, form: Form) -> float | None:
-        """Return the seconds of ``WITHIN``; None when there is none, or it is wrong."""
+        """Return the seconds of ``WITHIN``; None when the clause is missing or wrong."""
         return quantities.seconds(self.findings, form.part("within"), "WITHIN")
 
     def severity(self, form: Form) -> int | None:
-        """Return a severity; None when there is none, or it is wrong."""
+        """Return the severity; None when it is missing or wrong."""
         return quantities.severity(self.findings, form.part("severity"), 0, None)
 
     def probability(self, form: Form) -> float | None:
-        """Return the probability of ``CONFIDENCE``: 0 for none given, None for a wrong one."""
+        """Return the probability of ``CONFIDENCE``: 0 when the clause is missing, None when it is wrong."""
         return quantities.probability(self.findings, form.part("confidence"))
 
     def fraction(self, form: Form) -> float | None:
-        """Return a percentage as a fraction; None for a wrong one."""
+        """Return the percentage as a fraction; None when it is wrong."""
         word = form.part("percent")
         return None if word is None else quantities.fraction(self.findings, word)
 
     def timer(self, form: Form) -> tuple[float, float] | None:
-        """Return ``TIMEOUT`` and ``WARMUP`` in seconds; None for a wrong time-out."""
+        """Return ``TIMEOUT`` and ``WARMUP`` in seconds; None when the time-out is wrong."""
         assert form.timer is not None
         limit = quantities.timeout(self.findings, form.timer.timeout)
         warmup = quantities.seconds(self.findings, form.timer.warmup, "WARMUP", zero=True)
         return None if limit is None else (limit, warmup or 0.0)
 
     def text(self, word: Word, what: str) -> str | None:
-        """Return a text in quotes; None for an empty one, which is a finding about ``what``."""
+        """Return the content of a quoted text; report an empty one and return None.
+
+        Args:
+            word: the text with its quotes.
+            what: the text's name in the finding.
+        """
         return unquote(word) if quantities.not_empty(self.findings, word, what) else None
 
     def job_exception(self, word: Word) -> str | None:
-        """Return the type of an exception of the resource manager; None for a wrong one."""
+        """Return the type of an exception of the resource manager; None when it is wrong."""
         return quantities.job_exception(self.findings, word)
 
     def exception(self, form: Form) -> str:
-        """Return the exception that is named, which has to be declared."""
+        """Return the name of the exception that a detection counts, and note that it has to be declared."""
         (word,) = form.parts["exceptionName"]
         self._named(word)
         return word.text
 
     def source(self, form: Form) -> Source | None:
-        """Return where is looked; None for a file without a name."""
+        """Return the stream or file that patterns are searched in; None for a file without a name."""
         source = form.source
         assert source is not None
         if source.path is None:
@@ -82,7 +99,7 @@ class DetectionCheck:
         return None if path is None else Source(stream=source.stream, path=path)
 
     def patterns(self, form: Form) -> tuple[Pattern, ...] | None:
-        """Return all patterns, each of which should be listed once; None when one is wrong."""
+        """Return all patterns of a detection and report repeated ones; None when a pattern is wrong."""
         patterns = [self.pattern(pattern) for pattern in form.patterns]
         seen: set[tuple[str, bool]] = set()
         for written, pattern in zip(form.patterns, patterns, strict=True):
@@ -100,11 +117,11 @@ class DetectionCheck:
         return good if len(good) == len(patterns) else None
 
     def expression(self, word: Word) -> Pattern | None:
-        """Return a regular expression in quotes; None for a wrong one."""
+        """Return the pattern of a quoted regular expression; None when it is wrong."""
         return self.pattern(PatternText(word, regex=True))
 
     def pattern(self, pattern: PatternText) -> Pattern | None:
-        """Return a pattern; None for a wrong one."""
+        """Return the pattern of a quoted text or regular expression; None when it is wrong."""
         text = unquote(pattern.text, regex=pattern.regex)
         problem = self._patterns.regex(text) if pattern.regex else self._patterns.literal(text)
         if problem is not None:
@@ -121,7 +138,7 @@ class DetectionCheck:
                 syntax.offset(word, index, regex=pattern.regex)
                 for index in (problem.part[0], problem.part[1] - 1)
             )
-            # A quote of the pattern is two characters of the text.
+            # The text writes a quote of the pattern as two characters, backslash and quote.
             end = last + (2 if self._source.text.startswith('\\"', last) else 1)
         self.findings.add(
             problem.code, problem.message, Range(start, end), hint=problem.hint, severity=problem.severity

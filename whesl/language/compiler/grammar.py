@@ -1,7 +1,7 @@
-"""The grammar as ANTLR writes it down: its automata, and the names in it.
+"""The grammar in ANTLR's serialised form: its automata, and the names of its tokens and rules.
 
-``ESL.interp`` and ``ESLLexer.interp`` are made from ``grammar/ESL.g4``; the runtime's simulators read the
-automata.
+ANTLR generates ``ESL.interp`` and ``ESLLexer.interp`` from ``grammar/ESL.g4``; the simulators of its runtime
+read the automata.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from antlr4.atn.ATNDeserializer import ATNDeserializer
 
 
 def _sections(name: str) -> dict[str, list[str]]:
-    """Return the sections of a file that ANTLR has written for interpreters, by their heading."""
+    """Return the sections of an ANTLR ``.interp`` file, by their heading."""
     text = Path(__file__).with_name(name).read_text("utf-8")
     sections = (section.split("\n") for section in re.split(r"\n\n+", text.strip()))
     return {heading.rstrip(":"): lines for heading, *lines in sections}
@@ -30,8 +30,9 @@ def _automaton(sections: dict[str, list[str]]) -> ATN:
 _PARSER, _LEXER = _sections("ESL.interp"), _sections("ESLLexer.interp")
 PARSER_ATN, LEXER_ATN = _automaton(_PARSER), _automaton(_LEXER)
 RULES = tuple(_PARSER["rule names"])
-LITERALS = tuple(_PARSER["token literal names"])  # by the token's number; "null" for one of many texts
-# Tokens and rules by their name in the grammar: their numbers.
+# Indexed by a token's number; "null" for a token without one fixed text.
+LITERALS = tuple(_PARSER["token literal names"])
+# Numbers of tokens and of rules, by their name in the grammar.
 TOKEN = SimpleNamespace(
     **{name: number for number, name in enumerate(_PARSER["token symbolic names"]) if number}
 )

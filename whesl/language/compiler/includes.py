@@ -1,4 +1,4 @@
-"""``INCLUDE``: the statements of other files, each file once, after those of the file that asks for them."""
+"""``INCLUDE``: reads other files, each once; their statements follow those of the including file."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MAX_FILES = 64
 
 
 def parse(source: Source) -> Parsed:
-    """Parse a text and all that it includes; what is wrong is among the source's findings.
+    """Parse a text and all files that it includes; errors are added to the source's findings.
 
-    A relative path starts from the directory of the file that the statement stands in. The files are added to
-    ``source``, so that every finding about one names it with its own lines.
+    A relative path starts from the directory of the including file. The texts of included files are appended
+    to ``source``, so that a finding names the file and the line in it.
     """
     return _Inclusion(source).run()
 
 
 def digest(content: bytes) -> str:
-    """Return what tells one content of an included file from another."""
+    """Return the digest of an included file's content."""
     return hashlib.blake2b(content, digest_size=20).hexdigest()
 
 
@@ -37,7 +37,8 @@ class _Inclusion:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._findings = source.findings
-        self._read: set[tuple[str, str]] = set()  # every file, by its real path and where it looks
+        # Included files: real path, and the source given with INCLUDE.
+        self._read: set[tuple[str, str]] = set()
         self._bytes = 0
 
     def run(self) -> Parsed:
@@ -49,14 +50,14 @@ class _Inclusion:
     def _follow(
         self, whole: Parsed, parsed: Parsed, directory: Path, above: tuple[str, ...], inherited: From | None
     ) -> None:
-        """Read what one file includes, and what that includes.
+        """Read the files that one file includes, and the files that those include.
 
         Args:
-            whole: what is collected.
-            parsed: the file that includes.
-            directory: where its relative paths start.
-            above: the files being read, from the specification down to this one.
-            inherited: where patterns look, if the file that included this one said so.
+            whole: collects the statements of all files.
+            parsed: the statements of the including file.
+            directory: the including file's directory, where its relative paths start.
+            above: real paths of the chain of including files, from the specification to this one.
+            inherited: the source for patterns that an INCLUDE above this file gives; None for none.
         """
         for statement in list(parsed.statements):
             if not isinstance(statement, syntax.Include):
@@ -91,7 +92,7 @@ class _Inclusion:
                 self._follow(whole, inner, path.parent, (*above, real), looks)
 
     def _place(self, word: Word, directory: Path) -> tuple[Path, str] | None:
-        """Return the file that is meant, and its name for people; None for an unknown library."""
+        """Return the path of an included file and its name in findings; None for an unknown library."""
         name = unquote(word).strip()
         if not name or "\0" in name:
             self._findings.add("ESL047", "the name of what is included is empty", word)
@@ -113,7 +114,7 @@ class _Inclusion:
 
     def _append(self, whole: Parsed, word: Word, path: Path, file: str) -> Part | None:
         try:
-            # No more than shows that it is too large.
+            # One byte above the limit shows that the file is too large.
             content = retried(lambda: beginning(path, MAX_BYTES + 1))
         except (OSError, ValueError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -144,7 +145,7 @@ class _Inclusion:
 
 
 def _looking(statement: Statement, source: From) -> Statement:
-    """Return a statement whose pattern is looked for in ``source``."""
+    """Return a statement whose patterns, if it has any, are searched in ``source``."""
     if isinstance(statement, syntax.Detected) and statement.form.source is not None:
         return dataclasses.replace(statement, form=dataclasses.replace(statement.form, source=source))
     return statement

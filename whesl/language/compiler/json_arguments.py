@@ -16,9 +16,9 @@ from whesl.language.diagnostics import Range
 _TEXT = r'"(?:[^"\\\r\n]|\\[^\r\n])*"'
 _CONTINUED = re.compile(rf"({_TEXT})|\\[ \t]*(?:\r\n|\n|\r)")
 JSON_TOKEN = re.compile(rf"{_TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:\"]+")
-# As the recovery reads it; $${ is a literal ${.
+# The syntax of placeholders in the recovery; $${ is a literal ${.
 _PLACEHOLDER = re.compile(r"\$\$(?=\{)|\$\{(?P<name>[^{}]*)\}")
-_INTEGER_DIGITS = 19  # what a signed number of 64 bits has
+_INTEGER_DIGITS = 19  # digits of the largest signed 64-bit integer
 _HINTS = {
     "Expecting property name": "names stand in double quotes, and no comma stands before }",
     "Expecting value": "a value is a text in double quotes, a number, true, false, null, a list or an object",
@@ -32,7 +32,7 @@ _HINTS = {
 
 @dataclass
 class Arguments:
-    """An object, with the offsets of its names, of their values, and of the placeholders in its texts."""
+    """A JSON object, with the offsets of its names, of their values, and of the placeholders in its texts."""
 
     values: dict[str, Any] = field(default_factory=dict)
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -41,7 +41,12 @@ class Arguments:
 
 
 def read(source: Source, word: Word) -> Arguments | None:
-    """Read an object; what is wrong with it is among the source's findings, and None comes back."""
+    """Return a recovery step's JSON arguments; report errors to the source's findings and return None.
+
+    Args:
+        source: the specification's text.
+        word: the arguments in braces.
+    """
     text = plain(word.text)
     try:
         values = json.loads(text, parse_int=_whole, parse_constant=lambda _: 0.0)
@@ -58,27 +63,27 @@ def read(source: Source, word: Word) -> Arguments | None:
         )
         return None
     arguments = Arguments(values)
-    # The text is JSON, so that its tokens can be followed without looking for errors of form again.
+    # The text is valid JSON, so that its tokens can be followed without checks of their form.
     good = all([_follow(source, word.start, text, arguments), _numbers(source, word.start, text)])
     return arguments if good else None
 
 
 def plain(text: str) -> str:
-    """Return arguments with blanks for the backslashes of continued lines; offsets stay."""
+    """Return arguments with the backslashes of continued lines replaced by blanks; offsets do not change."""
     if "\\" not in text:
         return text
     return _CONTINUED.sub(lambda m: m.group(1) or " " * len(m.group()), text)
 
 
 def _whole(digits: str) -> int:
-    """Return a number, or 0 for one that is out of range, which is reported with its place afterwards."""
+    """Return an integer, or 0 for one out of range: ``_numbers`` reports that one with its place."""
     return int(digits) if len(digits) <= _INTEGER_DIGITS + 1 else 0
 
 
 def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
-    """Note the places of names, values and placeholders; find names given twice and texts that are none."""
+    """Note the places of names, values and placeholders; report repeated names and invalid texts."""
     good = True
-    scopes: list[set[str] | None] = []  # the names seen in each open object; None for a list
+    scopes: list[set[str] | None] = []  # for each open object the names seen in it, for each open list None
     before, name, value_at = "", "", 0
     for match in JSON_TOKEN.finditer(text):
         part, at, end = match.group(), base + match.start(), base + match.end()
@@ -115,8 +120,8 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
 def _placeholders(part: str, value: str, at: int) -> Iterator[Word]:
     """Yield the placeholders of a JSON text with their places.
 
-    A text with escape sequences has other columns than its value; each of its placeholders gets the
-    place of the whole text.
+    The columns of a text with escape sequences differ from those of its value, so each placeholder in such
+    a text gets the place of the whole text.
     """
     whole = len(part) != len(value) + 2
     for found in _PLACEHOLDER.finditer(value):
@@ -126,7 +131,7 @@ def _placeholders(part: str, value: str, at: int) -> Iterator[Word]:
 
 
 def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
-    """Return the value of a JSON text, and whether the value can be an argument of a process."""
+    """Return the value of a JSON text, and whether the value can be a process argument."""
     if "\\" not in part:
         return part[1:-1], True
     value: str = json.loads(part)
@@ -142,7 +147,7 @@ def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
 
 
 def _numbers(source: Source, base: int, text: str) -> bool:
-    """Find numbers that are out of range, and the words that only look like numbers."""
+    """Report numbers that are out of range, and words such as NaN; return whether there are none."""
     good = True
     for match in JSON_TOKEN.finditer(text):
         part = match.group()

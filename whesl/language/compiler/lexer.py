@@ -1,8 +1,8 @@
-"""From text to tokens, one statement at a time, at a speed that the check of a large file needs.
+"""From text to tokens, one statement at a time, fast enough for large files.
 
-The words are those of the grammar: its automaton decides. What stands here is the walk over it. The
-runtime's own walk consumes each character by several calls and finds the end of each token by a search of
-the automaton that it does not remember; the walk here remembers every step it has seen, dead ends too.
+The grammar's automaton defines the tokens; this module walks over that automaton. ANTLR's own walk makes
+several calls for each character and searches the automaton anew for each token; this walk caches every
+transition, also those to dead ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_DEPTH = 100
 
 _SKIP = -3
 _DEAD = -1
-# All characters outside ASCII mean the same to the grammar, so that one step stands for all of them.
+# The grammar treats all characters outside ASCII alike, so this one character stands for all of them.
 _OTHER = "\x80"
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
@@ -45,7 +45,7 @@ _HINTS = {
 
 
 class Lexeme:
-    """A token in the form that the runtime's simulators read; ``start`` and ``end`` are offsets."""
+    """A token in the form that ANTLR's simulators read; ``start`` and ``end`` are offsets in the text."""
 
     __slots__ = ("end", "start", "text", "tokenIndex", "type")
 
@@ -58,7 +58,7 @@ class Lexeme:
 
 
 class Problem(NamedTuple):
-    """What is wrong with characters that are no token: a code of ``diagnostics.CODES``, and where."""
+    """Why characters form no token: a code of ``diagnostics.CODES``, a message, a hint and the place."""
 
     code: str
     message: str
@@ -68,7 +68,7 @@ class Problem(NamedTuple):
 
 
 class Invalid(Lexeme):
-    """Characters that are no token, and why. No statement can have them, so the parser comes to each."""
+    """Characters that form no token, and why. No statement allows them, so the parser reports each one."""
 
     __slots__ = ("problem",)
 
@@ -78,15 +78,15 @@ class Invalid(Lexeme):
 
 
 class LexemeStream:
-    """The tokens of one statement, as the runtime's simulator of the parser reads them ahead."""
+    """The tokens of one statement, as a look-ahead stream for ANTLR's parser simulator."""
 
     def __init__(self, lexemes: Sequence[Lexeme], index: int) -> None:
         self.lexemes = lexemes
         self.index = index
 
-    # The names below are the runtime's.
+    # ANTLR's runtime gives the names of the methods below.
     def LT(self, k: int) -> Lexeme:  # noqa: N802
-        """Return the token ``k`` ahead (1: the next); behind the end, the end."""
+        """Return the token ``k`` ahead (1: the next one); the end token when ``k`` is too large."""
         return self.lexemes[min(self.index + k - 1, len(self.lexemes) - 1)]
 
     def LA(self, k: int) -> int:  # noqa: N802
@@ -94,11 +94,11 @@ class LexemeStream:
         return self.LT(k).type
 
     def consume(self) -> None:
-        """Go to the next token; the end stays."""
+        """Go to the next token; stay at the end token."""
         self.index = min(self.index + 1, len(self.lexemes) - 1)
 
     def seek(self, index: int) -> None:
-        """Go to a token."""
+        """Go to the token with the number ``index``."""
         self.index = index
 
     def mark(self) -> int:
@@ -114,7 +114,7 @@ class LexemeStream:
 
 
 class Automaton:
-    """The lexer's automaton, with every step remembered."""
+    """The lexer's automaton, with a cache of every transition."""
 
     def __init__(self) -> None:
         self._empty = InputStream("")
@@ -124,7 +124,7 @@ class Automaton:
         self._states: list[DFAState] = []
         self._numbers: dict[int, int] = {}
         self.moves: list[dict[str, int]] = []
-        self.kinds: list[int] = []  # the token that ends in a state; 0: none
+        self.kinds: list[int] = []  # kind of the token that ends in each state; 0 for none
         self._number(self._simulator.addDFAState(closure))
 
     def _number(self, state: DFAState) -> int:
@@ -133,19 +133,30 @@ class Automaton:
             number = self._numbers[state.stateNumber] = len(self._states)
             self._states.append(state)
             self.moves.append({})
-            skipped = state.lexerActionExecutor is not None  # the grammar's only action is skip
+            skipped = state.lexerActionExecutor is not None  # "skip" is the only action of the grammar
             self.kinds.append((_SKIP if skipped else state.prediction) if state.isAcceptState else 0)
         return number
 
     def step(self, state: int, character: str) -> int:
-        """Return the state that follows, and remember it."""
+        """Return the state that follows a state, and cache it.
+
+        Args:
+            state: the number of the state.
+            character: the character that is read.
+        """
         target = self._simulator.computeTargetState(self._empty, self._states[state], ord(character))
         number = _DEAD if target is self._simulator.ERROR else self._number(target)
         self.moves[state][character] = number
         return number
 
     def longest(self, text: str, start: int, end: int) -> tuple[int, int]:
-        """Return kind and end of the longest token at ``start``; every character is at least INVALID."""
+        """Return the kind and the end of the longest token at ``start``, INVALID where no token begins.
+
+        Args:
+            text: the text.
+            start: the offset of the token's first character.
+            end: the offset before which the token has to end.
+        """
         moves, kinds = self.moves, self.kinds
         state, at, kind, accepted = 0, start, 0, start
         while at < end:
@@ -164,19 +175,19 @@ class Automaton:
 
 @lru_cache(maxsize=1)
 def automaton() -> Automaton:
-    """Return the one automaton of the process."""
+    """Return this process's lexer automaton, made at the first call."""
     return Automaton()
 
 
 def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme]]:
-    """Yield the tokens of each statement, with an end token; what is no token is ``Invalid``.
+    """Yield the tokens of each statement, with an end token; characters that form no token are ``Invalid``.
 
     A line that begins with DECLARE, EXCEPTION or INCLUDE begins a statement, unless the line before is
-    continued; so a bracket that is never closed costs one statement and not the rest of the file.
+    continued; so an unclosed bracket breaks one statement and not the rest of the file.
 
     Args:
         source: the text.
-        part: the file of it that is read; left out, the first.
+        part: the file whose statements are read; None for the specification's own.
     """
     text = source.text
     part = part or source.parts[0]
@@ -215,7 +226,7 @@ def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
         if problem is None:
             kind, stop = longest(plain, at, end)
         if kind == TOKEN.PAIR and all(lexeme.type != TOKEN.CAUSE for lexeme in found):
-            # Only a class of causes is written so; a job's name with a slash is told to be put in quotes.
+            # Only a cause's class has a slash outside quotes; a job's name with one gets a hint to quote it.
             kind, stop = longest(plain, at, plain.index("/", at))
         if kind == _SKIP:
             at = stop
@@ -233,7 +244,7 @@ def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
 
 
 def _invalid(text: str, start: int, end: int) -> tuple[Problem, int]:
-    """Return why no token begins here, and where to go on."""
+    """Return why no token begins at ``start``, and the offset at which reading continues."""
     character = text[start]
     if character == '"':
         line_end = min(_line_end(text, start), end)
@@ -253,14 +264,14 @@ def _unclosed(start: int, line_end: int) -> Problem:
 
 def _line_end(text: str, start: int) -> int:
     match = _LINE_END.search(text, start)
-    assert match is not None  # \Z is always found
+    assert match is not None  # always true: the expression ends with \Z
     return match.start()
 
 
 def _unbalanced(text: str, start: int, end: int) -> Problem | None:
-    """Return why the object at ``start`` is none: it is not closed, or too deep.
+    """Return a problem when the JSON object at ``start`` is not closed or nested too deeply, else None.
 
-    It is looked at before the automaton reads it, whose states grow with the depth.
+    This check precedes the automaton, since the number of the automaton's states grows with the depth.
     """
     depth = 0
     for match in _BRACES.finditer(text, start, end):

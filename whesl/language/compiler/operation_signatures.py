@@ -1,4 +1,4 @@
-"""The arguments of every operation: what the check, the documents and the runtime follow."""
+"""The arguments of every built-in operation, for the check, the documentation and the runtime."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import msgspec
 
 from whesl.language.spec import Operation, ResourceKind
 
-# Placeholders that are always filled; all others are named groups of the exception's patterns.
+# Placeholders that every recovery step can use; all others are named groups of the exception's patterns.
 BUILT_IN_PLACEHOLDERS = ("node", "task", "step", "workspace", "attempt")
 
 
 class ArgumentType(str, Enum):
-    """What JSON value an argument takes."""
+    """The type of an argument's JSON value."""
 
     STRING = "a text"
     STRINGS = "a text or a list of texts"
@@ -34,11 +34,20 @@ class ArgumentType(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument.
+    """The description of one argument of an operation.
 
-    ``minimum`` bounds numbers; ``above`` says that the bound itself is not allowed. ``path``: an absolute
-    path; ``command``: a text is split into words as a shell would, and run without one. ``new_run``: only a
-    new run of the job can be given it, by its resource manager; ``by_attempt``: it may stand in ``attempts``.
+    Attributes:
+        type: the type of its JSON value.
+        help: a sentence for the user.
+        name: the argument's name.
+        required: whether a step has to give it.
+        choices: the texts that are allowed; empty for any.
+        minimum: the lower bound of a number.
+        above: whether the number has to be greater than ``minimum``.
+        path: whether it is an absolute path.
+        command: whether it is a command; a shell's rules split a text into words, but no shell runs it.
+        new_run: whether only a new run of the job, by its resource manager, can change it.
+        by_attempt: whether the objects of ``attempts`` may have it.
     """
 
     type: ArgumentType
@@ -61,13 +70,13 @@ HANDLER_TIMEOUT = 60.0
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An operation's arguments as a recovery has them: base of all, with what each operation understands.
+    """Base of the arguments of all operations at recovery; its fields are common to all operations.
 
-    A field's type is what ``runtime.operations.step_arguments`` makes of the rule's value, which its
-    ``Argument`` describes. A signal is its number, 0 for none.
+    A field's ``Argument`` describes the value in the rules; the field's type is that of the value which
+    ``runtime.operations.step_arguments`` converts it to. A signal is its number, 0 for none.
     """
 
-    extra: ClassVar[tuple[Argument, ...]] = ()  # taken out before the recovery has its arguments
+    extra: ClassVar[tuple[Argument, ...]] = ()  # arguments of the rule that are removed before the recovery
 
     handler_timeout: Annotated[
         float,
@@ -76,7 +85,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class FilesystemReplace(Arguments, frozen=True, kw_only=True):
-    """Files below an old prefix go to the first new root with room."""
+    """FILESYSTEM.REPLACE: files below an old prefix go to the first new root with enough free space."""
 
     filesystem: Annotated[
         tuple[str, ...],
@@ -106,15 +115,15 @@ class FilesystemReplace(Arguments, frozen=True, kw_only=True):
 
 
 class FilesystemChange(Arguments, frozen=True, kw_only=True):
-    """ADD and REMOVE: one root."""
+    """FILESYSTEM.ADD and FILESYSTEM.REMOVE: the root that is added or removed."""
 
     filesystem: Annotated[str, Argument(_T.STRING, "root of the file system", path=True)]
 
 
 class NodeReplace(Arguments, frozen=True, kw_only=True):
-    """A spare takes the suspect's place.
+    """NODE.REPLACE: a spare node takes the place of the suspect node.
 
-    ``expires`` None: as long as the evidence is worth (``whesl.model.bad_node_expiry``).
+    With ``expires`` None the suspect is avoided for the time that ``whesl.model.bad_node_expiry`` gives.
     """
 
     node: Annotated[str, Argument(_T.STRING, "the suspect; left out, it is found from the evidence")] = ""
@@ -137,7 +146,7 @@ class NodeReplace(Arguments, frozen=True, kw_only=True):
 
 
 class NodeRemove(NodeReplace, frozen=True, kw_only=True):
-    """The task goes on without the suspect."""
+    """NODE.REMOVE: the task continues without the suspect node."""
 
     min_nodes: Annotated[
         int, Argument(_T.INTEGER, "nodes that have to be left for the task to go on", minimum=1)
@@ -145,7 +154,7 @@ class NodeRemove(NodeReplace, frozen=True, kw_only=True):
 
 
 class NodeAdd(Arguments, frozen=True, kw_only=True):
-    """Spares are taken into use."""
+    """NODE.ADD: the task gets further nodes from the spares."""
 
     count: Annotated[int, Argument(_T.INTEGER, "spares that are taken into use (default 1)", minimum=1)] = 1
 
@@ -156,7 +165,7 @@ class NodeAdd(Arguments, frozen=True, kw_only=True):
 
 
 class JobReplace(Arguments, frozen=True, kw_only=True):
-    """What the restarted task gets instead of what it had."""
+    """JOB.REPLACE: the restarted task gets another command, environment or resources."""
 
     extra: ClassVar = (
         Argument(
@@ -198,7 +207,7 @@ class JobReplace(Arguments, frozen=True, kw_only=True):
 
 
 class JobAdd(Arguments, frozen=True, kw_only=True):
-    """A command is run before the restart."""
+    """JOB.ADD: a command runs before the task is restarted."""
 
     command: Annotated[
         tuple[str, ...],
@@ -213,7 +222,7 @@ class JobAdd(Arguments, frozen=True, kw_only=True):
 
 
 class JobCheckpoint(Arguments, frozen=True, kw_only=True):
-    """How a program without a client is asked for a checkpoint, and what says that it was written."""
+    """JOB.CHECKPOINT: the request to a program without a client, and the sign that it has written."""
 
     signal: Annotated[
         int, Argument(_T.SIGNAL, "asks the program for a checkpoint, where it has no client")
@@ -232,7 +241,7 @@ class JobCheckpoint(Arguments, frozen=True, kw_only=True):
 
 
 class JobRemove(Arguments, frozen=True, kw_only=True):
-    """The task is skipped."""
+    """JOB.REMOVE: the task is skipped."""
 
     reason: Annotated[str, Argument(_T.STRING, "why the task is skipped; it counts as done")] = ""
 
@@ -253,7 +262,12 @@ OPERATIONS: dict[tuple[str, str], type[Arguments]] = {
 
 @cache
 def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:
-    """Return the arguments of an operation, its own first and then the common ones."""
+    """Return the arguments of an operation: first its own, then those of all operations.
+
+    Args:
+        resource: the resource's name.
+        operation: the operation's name.
+    """
     return (*_described(OPERATIONS[resource, operation]), *COMMON)
 
 
@@ -267,11 +281,11 @@ def _described(kind: type[Arguments]) -> Iterator[Argument]:
     yield from kind.extra
 
 
-COMMON = tuple(_described(Arguments))  # understood by every operation
+COMMON = tuple(_described(Arguments))  # the arguments of every operation
 
 
 def mebibytes(text: str) -> int | None:
-    """Return a size in MiB, rounded up; None for what is none. Units are K, M (where none is given), G, T."""
+    """Return a size in MiB, rounded up; None for a text that is no size. Units: K, M (default), G, T."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         return None
@@ -280,11 +294,11 @@ def mebibytes(text: str) -> int | None:
 
 
 def shell_operator(command: str) -> str | None:
-    """Return an operator of the shell's in a command line that no shell runs, None where there is none.
+    """Return the first shell operator in a command line that runs without a shell; None for no operator.
 
     Raises ValueError for quotes that do not match.
     """
-    # The non-POSIX lexer leaves the quotes on, so that a quoted operator is told from a real one.
+    # The non-POSIX lexer keeps quotes, so that a quoted operator differs from a real one.
     lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

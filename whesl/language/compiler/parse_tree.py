@@ -21,10 +21,10 @@ from whesl.language.compiler.lexer import Lexeme, LexemeStream
 
 
 class MismatchError(Exception):
-    """A token cannot stand where it does.
+    """The grammar allows no token of this kind at this place.
 
     Args:
-        index: its number.
+        index: the number of the token in its statement's tokens.
     """
 
     def __init__(self, index: int) -> None:
@@ -34,7 +34,7 @@ class MismatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A rule of the grammar, with what was read for it; none of the rules that are read is empty."""
+    """A rule of the grammar with the tokens and rules read for it, at least one."""
 
     rule: str
     children: tuple[Node | Lexeme, ...]
@@ -53,33 +53,33 @@ class Node:
 
     @property
     def text(self) -> str:
-        """All tokens, without what stands between them."""
+        """The texts of all tokens, joined without the blanks and comments between them."""
         return "".join(child.text for child in self.children)
 
     def nodes(self, rule: str) -> list[Node]:
-        """Return the children that are a rule."""
+        """Return the children that are nodes of the rule ``rule``."""
         return [child for child in self.children if isinstance(child, Node) and child.rule == rule]
 
     def node(self, rule: str) -> Node | None:
-        """Return the first child that is a rule, None for none."""
+        """Return the first child that is a node of the rule ``rule``; None when there is none."""
         return next(iter(self.nodes(rule)), None)
 
     def only(self) -> Node:
-        """Return the one child of a rule that is a choice of others."""
+        """Return the only child of a node whose rule is a choice between other rules."""
         (child,) = self.children
         assert isinstance(child, Node)
         return child
 
     def token(self, kind: int) -> Lexeme | None:
-        """Return the first child that is a token of a kind, None for none."""
+        """Return the first child that is a token of the kind ``kind``; None when there is none."""
         return next((one for one in self.children if isinstance(one, Lexeme) and one.type == kind), None)
 
 
 def line(lexemes: Sequence[Lexeme], at: int = 0) -> tuple[Node, int]:
-    """Return the tree of the rule ``line`` and the number of the token behind it; the last token stays.
+    """Return the tree of the rule ``line``, and the number of the token after it (at most the end token's).
 
     Args:
-        lexemes: tokens, of which the last is the end.
+        lexemes: tokens; the last one is the end token.
         at: the number of the first token that is read.
 
     Raises:
@@ -95,7 +95,7 @@ class _Reading:
         self.at = at
 
     def rule(self, number: int) -> Node:
-        """Read a rule."""
+        """Read the tokens of the rule with a number of the grammar, and return its node."""
         state: Any = PARSER_ATN.ruleToStartState[number]
         children: list[Node | Lexeme] = []
         while not isinstance(state, RuleStopState):
@@ -114,7 +114,7 @@ class _Reading:
         return Node(RULES[number], tuple(children))
 
     def _choice(self, decision: int) -> int:
-        """Return the alternative, from 1, that is taken in a decision of the automaton."""
+        """Return the alternative, from 1, that the next tokens select at a decision of the automaton."""
         simulator, known = _simulator()
         kind = self._lexemes[self.at].type
         if (decision, kind) in known:
@@ -126,15 +126,15 @@ class _Reading:
             raise MismatchError(error.offendingToken.tokenIndex) from None
         after = simulator.decisionToDFA[decision].s0.edges[kind + 1]
         if after is not None and after.isAcceptState:
-            known[decision, kind] = chosen  # the one token was enough
+            known[decision, kind] = chosen  # one token of look-ahead decided
         return chosen
 
 
 @lru_cache(maxsize=1)
 def _simulator() -> tuple[Any, dict[tuple[int, int], int]]:
-    """Return what decides, and the decisions, by number and token, for which one token is enough."""
+    """Return ANTLR's simulator, and a cache of alternatives by decision and token where one token decides."""
     tables = [DFA(state, number) for number, state in enumerate(PARSER_ATN.decisionToState)]
     simulator = ParserATNSimulator(None, PARSER_ATN, tables, PredictionContextCache())
-    # The grammar has no choice that needs more; a test holds it to that.
+    # SLL prediction is enough for every choice of the grammar; a test checks that.
     simulator.predictionMode = PredictionMode.SLL
     return simulator, {}

@@ -1,4 +1,4 @@
-"""From text to statements: every statement is parsed by itself, so that all errors of a file are found."""
+"""From text to statements: each statement is parsed separately, so that all errors of a file are found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DECLARED: dict[int, type[Enum]] = {
     TOKEN.RESOURCE: ResourceKind,
 }
 _HANDLED = (TOKEN.DETECTION, TOKEN.RECOVERY)
-# The first two words of all statements.
+# Keywords that are the first or second word of a statement.
 _HEADS = (
     "DECLARE",
     "EXCEPTION",
@@ -58,14 +58,20 @@ _CONTINUE = "a statement ends with its line; if it goes on in the next one, put 
 
 @dataclass
 class Parsed:
-    """The statements of a file, and what may be in those that could not be understood.
+    """The statements of a file, and names that its broken statements may declare or handle.
 
-    A name in a broken declaration may well be declared there, and one in a broken detection or recovery
-    handled there, so nothing is said about its absence. ``unsure``: kinds of which a declaration is broken.
-    ``unnamed``: how many broken declarations have lost the name of their exception. ``detections`` and
-    ``recoveries``: what stands for the exception in those that are broken. ``incomplete``: a file was not
-    included, so that any name may be declared in it. ``included``: what else was read, by real path, with
-    the digest of its bytes.
+    A name in a broken declaration may be declared there, and a name in a broken detection or recovery may be
+    handled there, so that no finding reports it as undeclared or unhandled.
+
+    Attributes:
+        statements: the statements that could be parsed, in their order.
+        broken_declarations: all names in broken statements that may be declarations.
+        broken_handling: all names in broken statements that may be detections or recoveries.
+        unsure: kinds of names (entities, exception types, ...) with a broken declaration.
+        unnamed: number of broken declarations of an exception without its name.
+        detections, recoveries: the words at the exception's place in broken detections and recoveries.
+        incomplete: whether an included file could not be read, so that any name may be declared in it.
+        included: digests of the included files' bytes, by real path.
     """
 
     statements: list[Statement] = field(default_factory=list)
@@ -79,7 +85,7 @@ class Parsed:
     included: dict[str, str] = field(default_factory=dict)
 
     def extend(self, other: Parsed) -> None:
-        """Take in what another file says."""
+        """Add the statements and the doubtful names of another file."""
         self.statements += other.statements
         self.broken_declarations |= other.broken_declarations
         self.broken_handling |= other.broken_handling
@@ -90,11 +96,11 @@ class Parsed:
         self.incomplete = self.incomplete or other.incomplete
 
     def doubt(self, words: list[Lexeme], text: str) -> None:
-        """Take in what a broken statement may have said.
+        """Note the names that a broken statement may declare or handle.
 
         Args:
-            words: its tokens.
-            text: all of it, with what is no token.
+            words: the statement's tokens.
+            text: the statement's whole text, also the characters that form no token.
         """
         names = set(_NAME.findall(text))
         head = [word.type for word in words[:3]]
@@ -118,17 +124,17 @@ class Parsed:
 
 
 def _name(words: list[Lexeme], number: int) -> str:
-    """Return the word at a place, or an empty string if none stands there."""
+    """Return the text of the word with a number, or an empty string if there is no such word."""
     text = words[number].text if number < len(words) else ""
     return text if _NAME.fullmatch(text) else ""
 
 
 def parse(source: Source, part: Part | None = None) -> Parsed:
-    """Parse all statements of one file of a text; what is wrong is among the source's findings.
+    """Parse all statements of one file, without included files; errors are added to the source's findings.
 
     Args:
-        source: the text.
-        part: the file of it that is read; left out, the first. What it includes is not followed.
+        source: the text of all files.
+        part: the file whose statements are parsed; None for the specification's own.
     """
     reader = _Reader(source)
     for lexemes in statements(source, part):
@@ -137,10 +143,10 @@ def parse(source: Source, part: Part | None = None) -> Parsed:
 
 
 class _Reader:
-    """Reads the statements of one file, each by itself.
+    """Parses the statements of one file, each separately.
 
-    A broken one is one finding. Where one change of its words makes it whole, it is named, and the statement
-    is taken as it was meant, so that nothing false is said of the others.
+    A broken statement is one finding. Where one change of its words makes it valid, the finding names the
+    change, and the changed statement is kept, so that other statements get no false findings.
     """
 
     def __init__(self, source: Source) -> None:
@@ -150,8 +156,12 @@ class _Reader:
         self._repairs = 0
 
     def read(self, lexemes: list[Lexeme]) -> None:
-        """Take in the lines up to the next that begins a statement for certain."""
-        above: list[Lexeme] = []  # the statement before, if it was understood
+        """Parse lines up to the next one that certainly begins a statement.
+
+        Args:
+            lexemes: the tokens of the lines, with an end token.
+        """
+        above: list[Lexeme] = []  # tokens of the statement before, empty if that one is broken
         first = _skipped(lexemes, 0)
         while lexemes[first].type != Token.EOF:
             try:
@@ -165,7 +175,7 @@ class _Reader:
             first = _skipped(lexemes, end)
 
     def _take(self, statement: Statement, words: list[Lexeme]) -> None:
-        """Keep a statement; one with words of others in its places may have them in the wrong order."""
+        """Keep a statement, with its words reordered where they are of kinds that belong at other places."""
         if isinstance(statement, Declared | Recovered) and not _plausible(statement):
             better = self._mended(lambda: reordered(words))
             if better is not None:
@@ -174,7 +184,7 @@ class _Reader:
         self.parsed.statements.append(statement)
 
     def _statement(self, words: list[Lexeme]) -> Statement | None:
-        """Return what words say together; findings about them are left to the words as they stand."""
+        """Return the statement that changed words form, None if they form none."""
         end = Lexeme(int(Token.EOF), "", words[-1].end, len(words))
         try:
             return self._builder.statement(line([*words, end])[0])
@@ -182,25 +192,25 @@ class _Reader:
             return None
 
     def _mended(self, change: Callable[[], Repair | None]) -> Repair | None:
-        """Look for a change, so often in a file: each search costs."""
+        """Search for a change, at most ``MAX_SUGGESTIONS`` times in a file, since each search takes time."""
         if self._repairs >= MAX_SUGGESTIONS or self._source.findings.full:
             return None
         self._repairs += 1
         return change()
 
     def _broken(self, lexemes: list[Lexeme], first: int, at: int, above: list[Lexeme]) -> int:
-        """Say what is wrong with a statement; return the token that the next one begins with.
+        """Report the error of a statement; return the number of the token that begins the next statement.
 
         Args:
             lexemes: all tokens.
-            first: the number of the statement's first one.
-            at: the number of the one that cannot stand there.
-            above: the statement before, if it was understood.
+            first: the number of the statement's first token.
+            at: the number of the token that the grammar does not allow there.
+            above: the tokens of the statement before, empty if that one is broken.
         """
         offending = lexemes[at]
         end = _statement_end(lexemes, first, at)
         words = lexemes[first:end]
-        # What is wrong is the word that is no entity, type or the like, not the one behind it.
+        # The error is the word that is no known entity, type, resource or operation, not the word behind it.
         known = after_known(words[: at - first])
         if known < at - first and not isinstance(offending, Invalid):
             at = first + known
@@ -212,7 +222,7 @@ class _Reader:
                 self.parsed.statements[-1] = joined
             return end
         if at > first and lexemes[at + 1 : at + 2] and lexemes[at + 1].type == TOKEN.NEWLINE:
-            # The end of the line stands one word too late.
+            # The line ends one word too late: the last word belongs to the next statement.
             further = _statement_end(lexemes, at + 2, at + 2)
             if accepts(lexemes[first:at]) and accepts([lexemes[at], *lexemes[at + 2 : further]]):
                 _explain(self._source, lexemes, first, offending, None)
@@ -259,7 +269,7 @@ def _plausible(statement: Declared | Recovered) -> bool:
 
 
 def _begins(word: Lexeme) -> bool:
-    """Whether a word begins a statement, or was meant to."""
+    """Whether a word is the first of a statement, also misspelled."""
     return word.type in (*BEGINNINGS, Token.EOF) or (
         4 <= len(word.text) <= _LONGEST_KEYWORD
         and bool(difflib.get_close_matches(word.text.upper(), _HEADS, n=1, cutoff=0.75))
@@ -267,7 +277,7 @@ def _begins(word: Lexeme) -> bool:
 
 
 def _begins_for_certain(lexemes: list[Lexeme], at: int) -> bool:
-    """Whether the word at a place and the next one begin a statement."""
+    """Whether the word with number ``at`` and the next one are the first two words of a statement."""
     first, second = lexemes[at].type, lexemes[at + 1].type if at + 1 < len(lexemes) else Token.EOF
     if first == TOKEN.DECLARE:
         return second in (TOKEN.EXCEPTION, *_DECLARED)
@@ -281,7 +291,7 @@ def _skipped(lexemes: list[Lexeme], index: int) -> int:
 
 
 def _trimmed(words: list[Lexeme]) -> list[Lexeme]:
-    """Return words without the ends of lines behind them."""
+    """Return words without the ends of lines after the last word."""
     end = len(words)
     while end and words[end - 1].type in (TOKEN.NEWLINE, Token.EOF):
         end -= 1
@@ -289,7 +299,13 @@ def _trimmed(words: list[Lexeme]) -> list[Lexeme]:
 
 
 def _statement_end(lexemes: list[Lexeme], first: int, at: int) -> int:
-    """Return where the line of a broken statement ends; one within brackets does not count."""
+    """Return the number of the token that ends a broken statement's line, outside of brackets.
+
+    Args:
+        lexemes: all tokens.
+        first: the number of the statement's first token.
+        at: the number of the token before which no line end counts.
+    """
     depth = 0
     for index in range(first, len(lexemes) - 1):
         kind = lexemes[index].type
@@ -309,7 +325,7 @@ def _say_order(source: Source, change: Repair) -> None:
 def _explain(
     source: Source, lexemes: list[Lexeme], first: int, offending: Lexeme, change: Repair | None
 ) -> None:
-    """Record a syntax error in words."""
+    """Record a syntax error as a finding in the user's words."""
     findings = source.findings
     if findings.full:
         findings.add("ESL010", "unexpected word", offending)
@@ -337,10 +353,10 @@ def _explain(
         hint = hint or _invalid_hint(problem, written)
         findings.add(problem.code, problem.message, problem, hint=hint)
         return
-    # Only words that stand in the list as they are written can be suggested.
+    # Only keywords can be suggested: the other entries of the list describe a kind of word.
     fixed = [word for word in wanted if word.isidentifier()] if len(offending.text) > 2 else []
     hint = hint or findings.nearest(offending.text, fixed) or (change.hint if change is not None else "")
-    # Arguments in braces may go over several lines; the message stays on one.
+    # Arguments in braces may span several lines; the message shows them on one.
     said = " ".join(source.text[start:end].replace("\r", "").replace("\\\n", " ").split())
     shown = said if len(said) <= _MAX_SHOWN else said[:_MAX_SHOWN] + "..."
     if code == "ESL011":
@@ -359,7 +375,7 @@ def _explain(
 
 
 def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
-    """Return the hint for characters that are no token; for one outside names, the statement's form."""
+    """Return the hint for characters that form no token: between words, the statement's form."""
     beside = bool(written) and written[-1].end == problem.start
     return problem.hint if problem.hint != UNUSUAL or beside else form(written) or problem.hint
 
@@ -371,7 +387,7 @@ def _explain_end(
     wanted: tuple[str, ...],
     change: Repair | None,
 ) -> None:
-    """Record that a statement ends too early."""
+    """Record the finding that a statement ends too early."""
     opened = [lexeme for lexeme in written if lexeme.type == TOKEN.OPEN]
     closed = [lexeme for lexeme in written if lexeme.type == TOKEN.CLOSE]
     if len(opened) > len(closed):
@@ -396,7 +412,7 @@ def _explain_end(
 
 
 def _hint(offending: Lexeme, wanted: tuple[str, ...]) -> str:
-    """Return what a common slip calls for."""
+    """Return a hint for a common syntax error, an empty string for any other."""
     if offending.type == TOKEN.STRING and "','" in wanted:
         return "put a comma between two entries"
     if offending.type == TOKEN.IDENTIFIER and any("in double quotes" in word for word in wanted):

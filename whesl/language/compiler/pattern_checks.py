@@ -1,7 +1,7 @@
-r"""Whether a pattern can be run on a stream: by hyperscan, by RE2, and by ``re`` for what it captures.
+r"""Checks whether hyperscan, RE2 and (for its captures) ``re`` can run a pattern on a stream.
 
-A regular expression has to mean the same to all three, since which of them runs it depends on the machine.
-So what they read in different ways is refused, whichever engine this machine has: flags other than ``(?i)``,
+A regular expression has to mean the same to all three, since the engine depends on the machine. Constructs
+that they read in different ways are refused, whichever engine this machine has: flags other than ``(?i)``,
 POSIX classes, escapes other than ``\d \w \s \D \W \S \b \B \t \xHH`` and punctuation.
 """
 
@@ -19,21 +19,21 @@ from whesl.language.patterns_and_places import Pattern
 try:
     import hyperscan
 except ImportError:
-    # No wheel for this machine: google-re2 is installed instead.
-    hyperscan = None  # type: ignore[assignment]  # a module or nothing
+    # hyperscan has no wheel for this machine: google-re2 is installed instead.
+    hyperscan = None  # type: ignore[assignment]  # None where the module is missing
 try:
     import re2
-except ImportError:  # installed where hyperscan is not, and for tests
+except ImportError:  # google-re2 is installed only where hyperscan is missing, and for tests
     re2 = None
 
-MAX_LENGTH = 2048  # bytes; hyperscan itself refuses eight times as many
-MAX_COUNTED = 1000  # RE2's limit of one counted repetition, used here for a whole pattern
-MAX_COUNTED_IN_FILE = 2000  # compiling takes about 0.2 s per thousand
-MAX_KINDS_IN_FILE = 200  # compiling takes about 1 ms each
-MAX_TRIED = 3  # repetitions of an expression that is tried on lines by an engine that goes back
-MAX_NESTED = 10  # repetitions in one another; hyperscan's compiler takes 0.09 s for 20, 41 s for 30
+MAX_LENGTH = 2048  # bytes of a pattern; hyperscan's own limit is eight times higher
+MAX_COUNTED = 1000  # copies that counted repetitions of a pattern unfold to; RE2's limit for one repetition
+MAX_COUNTED_IN_FILE = 2000  # copies in all patterns of a file; a thousand take about 0.2 s to compile
+MAX_KINDS_IN_FILE = 200  # different ``_kind`` values tried with the engines; each takes about 1 ms to compile
+MAX_TRIED = 3  # repetitions of an expression that ``found_in`` runs with ``re``, which backtracks
+MAX_NESTED = 10  # levels of nested repetitions; hyperscan's compiler takes 0.09 s for 20, 41 s for 30
 
-# Constructs that no automaton runs, by how they begin.
+# Constructs that only a backtracking engine runs: first characters, and name.
 _NO_STREAM = {
     "(?=": "look-ahead",
     "(?!": "look-ahead",
@@ -61,9 +61,9 @@ _ASSERTIONS = frozenset({"^", "$", "\\b", "\\B"})
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a pattern: a code of ``diagnostics.CODES``, a sentence and a hint.
+    """An error of a pattern: a code of ``diagnostics.CODES``, a sentence and a hint.
 
-    ``part``: the characters of the pattern that it is about, from the first to before the second; None: all.
+    ``part`` is the start and end (exclusive) of the wrong part in the pattern, None for the whole pattern.
     """
 
     code: str
@@ -74,14 +74,14 @@ class Problem:
 
 
 class PatternCheck:
-    """Checks the patterns of one file, within bounds on what compiling all of them may cost."""
+    """Checks the patterns of one file, within limits on the time to compile all of them."""
 
     def __init__(self) -> None:
         self._counted = 0
         self._kinds: dict[str, Problem | None] = {}
 
     def literal(self, text: str) -> Problem | None:
-        """Return what is wrong with a text that is looked for as it stands."""
+        """Return the error of a literal text, None for a sound one."""
         if not text:
             return Problem("ESL050", "the pattern is empty", "write a part of the line that tells the fault")
         if not text.strip():
@@ -95,7 +95,7 @@ class PatternCheck:
         return None
 
     def regex(self, text: str) -> Problem | None:
-        """Return what is wrong with a regular expression."""
+        """Return the error of a regular expression, None for a sound one."""
         if not text:
             return self.literal(text)
         if len(text.encode()) > MAX_LENGTH:
@@ -133,12 +133,17 @@ class PatternCheck:
 
 
 def captures(text: str) -> tuple[str, ...]:
-    """Return the names of a sound expression's groups, in their order."""
+    """Return the names of the groups of an expression without errors, in their order."""
     return tuple(_compiled(text).groupindex)
 
 
 def found_in(pattern: Pattern, line: str) -> bool:
-    """Whether a line has a sound pattern; False also for an expression that takes long to try."""
+    """Whether a pattern without errors is found in a line; False for an expression that may take long.
+
+    Args:
+        pattern: the text or expression.
+        line: the line, without its end.
+    """
     if not pattern.regex:
         return pattern.text in line
     repeats = sum(bool(match["repeat"] or match["count"]) for match in _PART.finditer(pattern.text))
@@ -148,12 +153,17 @@ def found_in(pattern: Pattern, line: str) -> bool:
 
 
 def groups(text: str) -> int:
-    """Return how many groups a sound expression has."""
+    """Return the number of groups of an expression without errors."""
     return _compiled(text).groups
 
 
 def with_named_group(text: str, name: str) -> str:
-    """Return a sound expression of one unnamed group with that group named."""
+    """Return an expression whose one unnamed group gets a name.
+
+    Args:
+        text: the expression, without errors.
+        name: the name of the group.
+    """
     for match in _PART.finditer(text):
         if match.group() == "(":
             return f"{text[: match.end()]}?P<{name}>{text[match.end() :]}"
@@ -167,13 +177,13 @@ def _too_long(text: str) -> Problem:
 @lru_cache(maxsize=4096)
 def _compiled(text: str) -> re.Pattern[bytes]:
     with warnings.catch_warnings():
-        # Syntax that `re` warns about is read in another way by other engines ([[:alpha:]] and the like).
+        # Other engines read the syntax that `re` warns about differently ([[:alpha:]] and similar).
         warnings.simplefilter("error", FutureWarning)
         return re.compile(_bytes(text))
 
 
 def _construct(text: str, match: re.Match[str]) -> Problem | None:
-    """Return what is wrong with one part of an expression by itself."""
+    """Return the error of one part of an expression, looked at separately; None for a sound part."""
     part = match.group()
     reason = ""
     if not part.isascii() and match["class"]:
@@ -227,7 +237,7 @@ def _construct(text: str, match: re.Match[str]) -> Problem | None:
 
 
 def _syntax(text: str) -> Problem | None:
-    """Find what is no expression, and what only a backtracking engine runs, by the construct's own name."""
+    """Return the error of a text that is no expression, or that needs a backtracking engine; else None."""
     for match in _PART.finditer(text):
         problem = _construct(text, match)
         if problem is not None:
@@ -240,7 +250,7 @@ def _syntax(text: str) -> Problem | None:
         return Problem("ESL053", message, _hint(error.msg, text, part), part=part)
     except (FutureWarning, OverflowError, RecursionError) as error:
         return Problem("ESL053", f"not a regular expression that can be run: {str(error) or 'too deep'}")
-    # Without its assertions: \\b alone is found in nearly every line, though not in an empty one.
+    # Assertions are left out of this test: \\b alone is found in nearly every line, but not in an empty one.
     parts = ("(?:)" if part.group() in _ASSERTIONS else part.group() for part in _PART.finditer(text))
     if re.compile(_bytes("".join(parts))).match(b"") is not None:
         return Problem("ESL051", "the pattern matches the empty text: every line", "name what must be there")
@@ -261,13 +271,13 @@ def _hint(message: str, text: str, part: tuple[int, int] | None) -> str:
 
 
 def _counted(text: str) -> tuple[int, tuple[int, int] | None]:
-    """Return a bound on what the counted repetitions of an expression unfold to, nested ones multiplied.
+    """Return an upper bound of the copies that counted repetitions unfold to, and the place of the maximum.
 
-    The second is where that is reached.
+    Copies of nested repetitions are multiplied.
     """
     total, place = 0, None
-    sizes = [0]  # of each open group: what its content unfolds to
-    last = 0  # of the part that a repetition would apply to
+    sizes = [0]  # for each open group the number of copies in it
+    last = 0  # copies in the part that a repetition would apply to
     for match in _PART.finditer(text):
         part = match.group()
         if match["count"]:
@@ -292,8 +302,8 @@ def _counted(text: str) -> tuple[int, tuple[int, int] | None]:
 
 
 def _nested(text: str) -> tuple[int, tuple[int, int] | None]:
-    """Return how deep the repetitions of an expression stand in one another, and where that is reached."""
-    deepest = last = 0  # of everything; of the part that a repetition would apply to
+    """Return how deep the repetitions of an expression are nested, and the place of the deepest one."""
+    deepest = last = 0  # depth of the whole; depth of the part that a repetition would apply to
     place = None
     open_groups = [0]
     for match in _PART.finditer(text):
@@ -315,9 +325,10 @@ def _nested(text: str) -> tuple[int, tuple[int, int] | None]:
 
 @lru_cache(maxsize=4096)
 def _kind(text: str) -> str:
-    r"""Return the expression with its literal words cut to two characters, which changes no engine's mind.
+    r"""Return the expression with each literal word cut to two characters: all engines judge both alike.
 
-    Two, so that a repetition of the last stays one of the last only; each of its own sort, for ``\b``.
+    With two characters a repetition still applies to the last one only. Letters and other characters stay
+    different, since ``\b`` depends on that.
     """
     return "".join(
         _ends(match.group()) if match["literal"] else match.group() for match in _PART.finditer(text)
@@ -330,7 +341,7 @@ def _ends(literal: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return an expression for an engine of bytes; a character of several bytes is repeated whole."""
+    """Return an expression in UTF-8, with a group around each character of several bytes."""
     if text.isascii():
         return text.encode()
     parts = (part.group() for part in _PART.finditer(text))
@@ -338,7 +349,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _character(text: str, index: int) -> int:
-    """Return the character of an expression that a byte of what the engines are given belongs to."""
+    """Return the index of the character in ``text`` that contains byte ``index`` of ``_bytes(text)``."""
     at = 0
     for match in _PART.finditer(text):
         part = match.group()
@@ -350,7 +361,7 @@ def _character(text: str, index: int) -> int:
 
 
 def _unshortened(text: str, index: int) -> int:
-    """Return the character of an expression that one of its ``_kind`` stands for."""
+    """Return the index of the character in ``text`` for character ``index`` of ``_kind(text)``."""
     at = 0
     for match in _PART.finditer(text):
         size = len(_ends(match.group())) if match["literal"] else len(match.group())
@@ -368,7 +379,7 @@ def _one(text: str, index: int) -> tuple[int, int]:
 
 
 def _place(text: str, reason: str) -> tuple[int, int] | None:
-    """Return where an engine says that the error is: by a number, by an anchor, or by the part itself."""
+    """Return the place that an engine's message gives by an index, an anchor or the part itself."""
     numbered = re.search(r"index ([0-9]+)", reason)
     if numbered:
         return _one(text, _character(text, int(numbered.group(1))))
@@ -382,7 +393,7 @@ def _place(text: str, reason: str) -> tuple[int, int] | None:
 
 @lru_cache(maxsize=4096)
 def _engines(text: str) -> Problem | None:
-    """Return the first engine's refusal."""
+    """Return the error of the first engine that refuses an expression, None where all accept it."""
     if hyperscan is not None:
         problem = _hyperscan(text)
         if problem is not None:
@@ -401,7 +412,7 @@ def _hyperscan(text: str) -> Problem | None:
             return Problem(
                 "ESL051", "the pattern matches the empty text: every line", "name what must be there"
             )
-        # The number counts what the engine was given; the finding points at the character itself.
+        # The message's index counts bytes of the engine's input; the finding needs the character.
         said = re.sub(
             r",? (?:started |starting |encountered )?at (?:end of input, )?index [0-9]*", "", reason
         )

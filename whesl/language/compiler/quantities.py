@@ -7,14 +7,21 @@ from whesl.language.diagnostics import Findings, Severity
 
 MAX_COUNT = 2**31 - 1
 MAX_SEVERITY = 7  # Flux RFC 21
-MAX_SECONDS = 1e9  # about thirty years
-# Detection looks at its timers about this often; a shorter one would only raise false alarms.
+MAX_SECONDS = 1e9  # seconds, about thirty years
+# Detection checks its timers about this often; a shorter time-out would only raise false alarms.
 FLOOR_SECONDS = 1.0
-USUAL_GAP = 5.0  # seconds: what starts, computes or fills its buffer prints nothing for so long
+USUAL_GAP = 5.0  # seconds without output while a program starts, computes or fills its buffer
 
 
 def count(findings: Findings, word: Word | None, what: str, default: int) -> int:
-    """Return a whole number of at least one; ``default`` when none is given or it is wrong."""
+    """Return a whole number of at least one; ``default`` when it is missing or wrong.
+
+    Args:
+        findings: the collection that errors are added to.
+        word: the number, None when it is missing.
+        what: the number's name in findings.
+        default: the value for a missing or wrong number.
+    """
     if word is None:
         return default
     value = _value(word)
@@ -28,7 +35,14 @@ def count(findings: Findings, word: Word | None, what: str, default: int) -> int
 
 
 def seconds(findings: Findings, word: Word | None, what: str, *, zero: bool = False) -> float | None:
-    """Return a time above zero (or zero, if allowed); None when none is given or it is wrong."""
+    """Return a time in seconds; None when it is missing or wrong.
+
+    Args:
+        findings: the collection that errors are added to.
+        word: the number, None when it is missing.
+        what: the time's name in findings.
+        zero: whether zero is allowed.
+    """
     if word is None:
         return None
     value = _value(word)
@@ -43,7 +57,12 @@ def seconds(findings: Findings, word: Word | None, what: str, *, zero: bool = Fa
 
 
 def timeout(findings: Findings, word: Word) -> float | None:
-    """Return the limit of a timer, with a warning when it is below what detection can keep."""
+    """Return the limit of a timer in seconds, None for a wrong one; warn of a limit too short for detection.
+
+    Args:
+        findings: the collection that errors and warnings are added to.
+        word: the number.
+    """
     value = seconds(findings, word, "TIMEOUT")
     if value is not None and value < FLOOR_SECONDS:
         findings.add(
@@ -66,7 +85,12 @@ def timeout(findings: Findings, word: Word) -> float | None:
 
 
 def fraction(findings: Findings, word: Word) -> float | None:
-    """Return a percentage as a fraction between 0 and 1, both excluded."""
+    """Return a percentage as a fraction between 0 and 1 (both excluded); None for a wrong one.
+
+    Args:
+        findings: the collection that errors are added to.
+        word: the number of percent.
+    """
     value = _value(word)
     if not 0 < value < 100:
         findings.add(
@@ -80,7 +104,12 @@ def fraction(findings: Findings, word: Word) -> float | None:
 
 
 def probability(findings: Findings, word: Word | None) -> float | None:
-    """Return a probability above 0 and up to 1; 0 for none given, None for a wrong one."""
+    """Return a probability above 0 and up to 1; 0 when it is missing, None when it is wrong.
+
+    Args:
+        findings: the collection that errors are added to.
+        word: the number, None when it is missing.
+    """
     if word is None:
         return 0.0
     value = _value(word)
@@ -96,7 +125,14 @@ def probability(findings: Findings, word: Word | None) -> float | None:
 
 
 def severity(findings: Findings, word: Word | None, least: int, default: int | None) -> int | None:
-    """Return the severity of an exception of the resource manager's, ``least`` to 7; ``default`` for none."""
+    """Return the severity of a resource manager's exception; None when it is wrong.
+
+    Args:
+        findings: the collection that errors are added to.
+        word: the number, None when it is missing.
+        least: the least severity that is allowed; the greatest is 7.
+        default: the value for a missing number.
+    """
     if word is None:
         return default
     value = _value(word)
@@ -124,7 +160,13 @@ def _shown(word: Word) -> str:
 
 
 def not_empty(findings: Findings, quoted: Word, what: str) -> bool:
-    """Whether a text in quotes is not empty; report an empty one."""
+    """Whether a text in quotes is not empty; report an empty one.
+
+    Args:
+        findings: the collection that the error is added to.
+        quoted: the text with its quotes.
+        what: the text's name in the finding.
+    """
     if unquote(quoted).strip():
         return True
     findings.add("ESL047", f"the name of the {what} is empty", quoted)
@@ -132,7 +174,12 @@ def not_empty(findings: Findings, quoted: Word, what: str) -> bool:
 
 
 def job_exception(findings: Findings, quoted: Word) -> str | None:
-    """Return the type of a resource manager's exception; report a text that can be none."""
+    """Return the type of a resource manager's exception; report a text that is no valid type.
+
+    Args:
+        findings: the collection that the error is added to.
+        quoted: the type in quotes.
+    """
     kind = unquote(quoted)
     if kind and not any(character.isspace() or character in "=*?" for character in kind):
         return kind

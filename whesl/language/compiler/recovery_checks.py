@@ -1,4 +1,4 @@
-"""Checks of recovery steps: who does what to which resource, with which arguments."""
+"""Checks of recovery steps: entity, resource, operation and arguments."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from whesl.language.wording import one_of
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """The names that detections of an exception capture: any of them, and all of them."""
+    """Names that the detections of an exception capture: ``ever`` by any of them, ``always`` by all."""
 
     ever: frozenset[str]
     always: frozenset[str]
 
 
 class RecoveryCheck:
-    """Turns the recovery steps of one file into records; what is wrong is among the findings."""
+    """Turns the recovery steps of one file into records; errors are added to the source's findings."""
 
     def __init__(self, source: Source, declarations: Declarations) -> None:
         self._source = source
         self._findings = source.findings
         self._declarations = declarations
-        self._out_of_reach: set[str] = set()  # exceptions that were told to need another type
+        self._out_of_reach: set[str] = set()  # exceptions already reported to need another type
 
     def step(
         self, statement: syntax.Recovered, level: Level | None, captured: Captured | None
     ) -> RecoveryStep | None:
-        """Return a step's record, or None when it is wrong.
+        """Return the record of a recovery step, or None when the step is wrong.
 
         Args:
             statement: the step as it is written.
-            level: the type of its exception, None when that is not known.
-            captured: the names that detections of the exception capture, None when that is not known.
+            level: the type of the step's exception, None when the type is not known.
+            captured: the names that detections of the exception capture, None when they are not known.
         """
         entity = self._declarations.entity(statement.entity)
         what = self._declarations.operation(statement.resource, statement.operation)
@@ -71,7 +71,7 @@ class RecoveryCheck:
             return None
         if captured is not None:
             self._placeholders(arguments, captured, what)
-        # A custom handler knows its own arguments; what is not declared may be no operation that was meant.
+        # Only a custom handler knows its arguments; an undeclared operation may be another one misspelled.
         if what is not None and self._declarations.offers(*what):
             if self._declarations.handler(*what) is None:
                 self._arguments(statement, what, arguments)
@@ -102,7 +102,7 @@ class RecoveryCheck:
             if name in arguments.places
         ]
         for placeholder in {word.text: word for word in reversed(arguments.placeholders)}.values():
-            # Without a captured node the suspect is taken, which the author most likely means.
+            # Where no node is captured, ${node} is the suspect node, as the author most likely means.
             if placeholder.text in captured.ever - captured.always - {"node"}:
                 without = "the step cannot be done, and ELSE applies"
                 if placeholder.text in BUILT_IN_PLACEHOLDERS:
@@ -136,7 +136,7 @@ class RecoveryCheck:
         operation = f"{what[0]}.{what[1]}"
         unknown = [name for name in arguments.values if name not in known]
         missing = [a for a in known.values() if a.required and a.name not in arguments.values]
-        strange: list[str] = []  # those that resemble none
+        strange: list[str] = []  # unknown arguments that resemble no known one
         for name in unknown:
             near = self._findings.nearest(name, known)
             if not near:
@@ -162,7 +162,7 @@ class RecoveryCheck:
                 self._value(known[name], arguments.values[name], *arguments.places[name])
         self._by_attempt(known, arguments)
         self._of_new_run(statement, known, arguments)
-        # Each of the others may be one that is missing, under a wrong name.
+        # Each unknown argument may be a missing one under a wrong name.
         missing = missing[len(unknown) :]
         if missing and not strange:
             place = statement.arguments or statement.operation
@@ -175,7 +175,7 @@ class RecoveryCheck:
             )
 
     def _by_attempt(self, known: Mapping[str, Argument], arguments: Arguments) -> None:
-        """Check the objects of ``attempts``; what is wrong is told at the whole list."""
+        """Check the objects of ``attempts``; a finding points at the whole list."""
         entries = _attempts(arguments) if "attempts" in known else []
         start, end = arguments.places.get("attempts", (0, 0))
         offered = [name for name, argument in known.items() if argument.by_attempt]
@@ -194,7 +194,7 @@ class RecoveryCheck:
     def _of_new_run(
         self, statement: syntax.Recovered, known: Mapping[str, Argument], arguments: Arguments
     ) -> None:
-        """Find what no resource manager gives a job that runs on."""
+        """Report arguments that a resource manager cannot change for a running job."""
         if statement.entity.text == Entity.SCHEDULER.value:
             return
         entries = _attempts(arguments)
@@ -237,13 +237,13 @@ class RecoveryCheck:
 
 
 def _attempts(arguments: Arguments) -> list[dict[str, Any]]:
-    """Return the objects of ``attempts``, none where it is not what it should be."""
+    """Return the objects of ``attempts``; an empty list where ``attempts`` is missing or wrong."""
     value = arguments.values.get("attempts")
     return value if isinstance(value, list) and _is(ArgumentType.ATTEMPTS, value) else []
 
 
 def _is(kind: ArgumentType, value: Any) -> bool:
-    """Whether a JSON value is of an argument's type."""
+    """Whether a JSON value has an argument's type."""
     if kind in (ArgumentType.STRING, ArgumentType.SIGNAL):
         return isinstance(value, str)
     if kind is ArgumentType.STRINGS:
@@ -260,7 +260,7 @@ def _is(kind: ArgumentType, value: Any) -> bool:
 
 
 def _wrong_value(argument: Argument, value: Any) -> str:
-    """Return what is wrong with a value of the right type, or an empty string."""
+    """Return the error of a value that has the right type, or an empty string."""
     if argument.choices and value not in argument.choices:
         return f"is {one_of(argument.choices)}, not {value[:40]!r}"
     if argument.type is ArgumentType.SIGNAL and signal_number(value) is None:
@@ -286,7 +286,7 @@ def _wrong_value(argument: Argument, value: Any) -> str:
 
 
 def _relative(path: str) -> bool:
-    """Whether a text is a path that is not absolute; one of several words is for people to replace."""
+    """Whether a text is a relative path; a text of several words is a note for people to replace."""
     return bool(path.strip()) and not path.startswith(("/", "$", "~")) and ("/" in path or " " not in path)
 
 
@@ -297,7 +297,7 @@ def _wrong_path(text: str) -> str:
 
 
 def _wrong_command(text: str) -> str:
-    """Return why a command cannot be run without a shell; the recovery splits it in the same way."""
+    """Return why a command cannot run without a shell, or an empty string; the recovery splits it alike."""
     try:
         operator = shell_operator(text)
     except ValueError as error:

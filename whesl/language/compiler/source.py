@@ -1,7 +1,7 @@
 """The text of a specification: from any bytes to characters, and from offsets to files, lines and columns.
 
 A specification and the files that it includes share one range of offsets: the specification's own text comes
-first, each included text after it. So one number says where a word stands, in whichever file it is.
+first, each included text after it. So one number gives a word's file and its place in that file.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ MAX_BYTES = 10 * 1024 * 1024
 
 _WIDE = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _AS_UTF8 = "save the file as UTF-8 text"
-# A line of something: neither blank nor a comment.
+# The start of a line that is neither blank nor a comment.
 _WRITTEN = re.compile(r"^[ \t]*(?=[^\s#])", re.MULTILINE)
-# What begins like a statement, in any case and with the usual slips; Python's "except" does not.
+# The first word of a statement, in any case and with common misspellings; Python's "except" does not match.
 _STATEMENT = re.compile(r"^[ \t]*(?:decl|dclar|exceptio|excepton|inclu)", re.MULTILINE | re.IGNORECASE)
-_FEW = 3  # so many lines without a statement may be the slips of a beginner: each is explained
+_FEW = 3  # up to this many lines without a statement are explained one by one, as slips of a beginner
 
 
 @dataclass
 class Part:
     """One file of the text, from offset ``start`` to before ``end``.
 
-    ``parent`` is the file that includes it, ``starts`` are its lines' offsets.
+    ``parent`` is the including file, None for the specification; ``starts`` are the offsets of the lines.
     """
 
     file: str
@@ -41,15 +41,15 @@ class Part:
 
 
 class Source:
-    """A file's text and those of the files it includes, and where their lines are.
+    """The texts of a file and of the files it includes, and the offsets of their lines.
 
     Columns count characters; a tab is one.
 
     Args:
         content: the file's bytes, or its text.
-        file: its name, for findings.
+        file: the file's name, for findings.
 
-    What is wrong with the bytes is among ``findings``; ``readable`` says whether it makes sense to go on.
+    Errors of the bytes are added to ``findings``; ``readable`` is False where the text cannot be parsed.
     """
 
     def __init__(self, content: bytes | str, file: str) -> None:
@@ -60,9 +60,15 @@ class Source:
         self.readable = self.append(content, file).readable
 
     def append(self, content: bytes | str, file: str, parent: Part | None = None) -> Part:
-        """Take in a file's text after what there is; what is wrong with its bytes is among the findings."""
+        """Append a file's text; errors of its bytes are added to the findings.
+
+        Args:
+            content: the file's bytes, or its text.
+            file: the file's name, for findings.
+            parent: the including file, None for the specification itself.
+        """
         if self.parts:
-            self.text += "\n"  # no token reaches from one file into the next
+            self.text += "\n"  # so that no token spans two files
         base = len(self.text)
         part = Part(file=file, start=base, end=base, parent=parent, starts=[base])
         self.parts.append(part)
@@ -89,9 +95,9 @@ class Source:
         return part
 
     def _decode(self, content: bytes | str, part: Part) -> tuple[str, tuple[str, int] | None]:
-        """Return the text, and what is wrong with the bytes and where."""
+        """Return the text, and the error of the bytes with its offset, None for sound bytes."""
         if isinstance(content, str):
-            # A lone surrogate cannot be written in any encoding, so it cannot come from a file.
+            # A lone surrogate has no encoding, so it cannot come from a file.
             text = content.encode("utf-8", "replace").decode("utf-8")
             bad = None if text == content else ("the text has characters that cannot be encoded", 0)
             return text.removeprefix("\N{BYTE ORDER MARK}"), bad
@@ -116,7 +122,7 @@ class Source:
             part.readable = False
 
     def _check_language(self, text: str, part: Part) -> None:
-        """Find another file than a specification (a study, a script), instead of an error in each line."""
+        """Report a file of another language (a study, a script) once, instead of an error in each line."""
         if _STATEMENT.search(text):
             return
         written = [match.end() for match, _ in zip(_WRITTEN.finditer(text), range(_FEW + 1), strict=False)]
@@ -132,28 +138,39 @@ class Source:
         part.readable = False
 
     def part(self, offset: int) -> Part:
-        """Return the file that an offset stands in."""
+        """Return the file that contains an offset."""
         if len(self.parts) == 1:
             return self.parts[0]
         return self.parts[bisect.bisect_right(self.parts, offset, key=lambda part: part.start) - 1]
 
     def included(self, offset: int) -> bool:
-        """Whether an offset stands in an included file."""
+        """Whether an offset is in an included file."""
         return self.part(offset) is not self.parts[0]
 
     def texts(self) -> dict[str, str]:
-        """Return the text of each file, by its name."""
+        """Return the text of each file, by the file's name."""
         return {part.file: self.text[part.start : part.end] for part in self.parts}
 
     def overrides(self, first: int, second: int) -> bool:
-        """Whether the file of one offset includes that of another, or is the same."""
+        """Whether the file of the first offset includes that of the second one, or is the same file.
+
+        Args:
+            first: an offset.
+            second: an offset.
+        """
         wanted, part = self.part(first), self.part(second)
         while part is not wanted and part.parent is not None:
             part = part.parent
         return part is wanted
 
     def locate(self, start: int, end: int) -> Place:
-        """Return the place of a range; its end stays on the line, at least one further."""
+        """Return the place of a range of offsets in its file.
+
+        Args:
+            start: the first offset.
+            end: the offset behind the last character. The place ends on the line of ``start``, at least one
+                column after its begin.
+        """
         part = self.part(start)
         line, column = self.position(start)
         limit = part.starts[line] if line < len(part.starts) else part.end + 1
@@ -172,7 +189,12 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """Return the span from offset ``start`` to before ``end``; it it names an included file."""
+        """Return the span of a range of offsets; a span in an included file has that file's name.
+
+        Args:
+            start: the first offset.
+            end: the offset behind the last character.
+        """
         line, column = self.position(start)
         end_line, end_column = self.position(end)
         file = self.part(start).file if self.included(start) else None

@@ -1,4 +1,4 @@
-"""From the parse tree to statements. Nothing behind this module knows the tree."""
+"""From the parse tree to statements; later stages of the compiler use the statements only."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _STREAMS = {
 
 
 class StatementBuilder:
-    """Makes statements from their trees.
+    """Makes statements from their parse trees.
 
     Args:
-        source: the text, which findings are recorded for.
+        source: the text, whose findings get the errors.
     """
 
     def __init__(self, source: Source) -> None:
         self._source = source
 
     def statement(self, line: Node) -> syntax.Statement:
-        """Return the statement of a ``line``."""
+        """Return the statement of a node of the rule ``line``."""
         tree = _child(line, "statement")
         about = tree.node("declaration") or tree.node("handling")
         if about is None:
@@ -110,7 +110,7 @@ def _clause(part: Node) -> syntax.Clause:
 
 
 def _form(detection: Node) -> syntax.Form:
-    """Return a way to see an exception, whatever alternative of ``detection`` it is."""
+    """Return the form of a node of the rule ``detection``, for any alternative of that rule."""
     keywords: list[Word] = []
     texts: list[Word] = []
     parts: dict[str, tuple[Word, ...]] = {}
@@ -137,14 +137,14 @@ def _form(detection: Node) -> syntax.Form:
 
 
 def _child(node: Node, rule: str) -> Node:
-    """Return a child that the grammar puts there."""
+    """Return the first child of a rule, which the grammar guarantees."""
     child = node.node(rule)
     assert child is not None
     return child
 
 
 def _token(node: Node, kind: int) -> Lexeme:
-    """Return a token that the grammar puts there."""
+    """Return the first token of a kind, which the grammar guarantees."""
     lexeme = node.token(kind)
     assert lexeme is not None
     return lexeme
@@ -182,7 +182,7 @@ def _timer(node: Node) -> syntax.Timer:
 
 
 def _pattern(node: Node) -> syntax.PatternText:
-    """Return a pattern with or without its keyword; without one it is a literal text."""
+    """Return the pattern of a node; a pattern without a keyword is a literal text."""
     return syntax.PatternText(_of(_token(node, TOKEN.STRING)), regex=node.token(TOKEN.MATCH) is not None)
 
 

@@ -1,7 +1,7 @@
-"""What a broken statement was meant to be, where one change of its words makes it whole.
+"""Repairs of a broken statement: one change of its words that makes it valid.
 
-Tried are, in this order: words in quotes, another order, one word more, one word less. Where several words
-would do, none is named: the list of what was expected says more.
+The changes are tried in this order: words in quotes, another order, one word more, words in brackets, one
+word less. Where several words are possible, the hint lists them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from whesl.language.compiler.lexer import Invalid, Lexeme
 from whesl.language.compiler.syntax_expectations import KEYWORD, automaton, keyword
 from whesl.language.wording import one_of
 
-MAX_WORDS = 80  # of a statement that is looked at
-_MAX_PARTS = 24  # that are brought into order
+MAX_WORDS = 80  # words of a statement up to which a repair is searched
+_MAX_PARTS = 24  # movable parts of a statement up to which other orders are tried
 _MAX_SHOWN = 100
-_BEFORE = 3  # words before the one that cannot stand there, in which the mistake may be
+_BEFORE = 3  # number of words before the unexpected one that are also tried
 BEGINNINGS = (TOKEN.DECLARE, TOKEN.EXCEPTION, TOKEN.INCLUDE)
 _QUOTES = "\"'\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
 _TIGHT_BEFORE = frozenset({TOKEN.COMMA, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT})
 _TIGHT_AFTER = frozenset({TOKEN.OPEN, TOKEN.DOT})
-# What may have been left out and can be named: punctuation and the words that only join others.
+# Tokens that may be missing and can be inserted: punctuation, and keywords that only join others.
 _JOINING = (
     *(TOKEN.COMMA, TOKEN.OPEN, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT),
     *(TOKEN.DECLARE, TOKEN.EXCEPTION, TOKEN.ENTITY, TOKEN.EXCEPTION_TYPE),
@@ -35,9 +35,15 @@ _JOINING = (
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A change: the words of the whole statement, what to tell the user, and the words it is about.
+    """A change that makes a statement valid.
 
-    ``complete``: no word is lost by it, so that the statement can be taken as it is then.
+    Attributes:
+        words: all words of the changed statement.
+        hint: the hint for the user.
+        about: the first and the last word that the change is about.
+        complete: whether the change loses no word, so that the changed statement can be used.
+        reordered: whether the change is another order.
+        quoted: whether the change puts words into quotes.
     """
 
     words: list[Lexeme]
@@ -49,12 +55,12 @@ class Repair:
 
 
 def repair(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
-    """Return the one change that makes a statement whole, or None.
+    """Return a change that makes a statement valid, or None.
 
     Args:
-        text: what the words stand in.
+        text: the text that contains the words.
         words: the statement's words, without the end of its line.
-        at: the number of the word that cannot stand there; that of the last and one if more had to follow.
+        at: the number of the unexpected word; the number of words if the statement ends too early.
     """
     if len(words) > MAX_WORDS:
         return None
@@ -68,7 +74,7 @@ def repair(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def reordered(words: Sequence[Lexeme]) -> Repair | None:
-    """Return the statement with its words in an order that is right, or None."""
+    """Return the change to an order of the words that makes the statement valid, or None."""
     parts = _parts(words)
     if len(parts) > _MAX_PARTS or any(isinstance(word, Invalid) for word in words):
         return None
@@ -85,12 +91,17 @@ def reordered(words: Sequence[Lexeme]) -> Repair | None:
 
 
 def accepts(words: Iterable[Lexeme], state: int | None = None) -> bool:
-    """Whether words are a statement, or its rest from a state on."""
+    """Whether words form a whole statement, or the rest of a statement.
+
+    Args:
+        words: the words.
+        state: the automaton's state before the words; None for the start of a statement.
+    """
     return automaton().ends(_after(words, state))
 
 
 def after_known(words: Sequence[Lexeme]) -> int:
-    """Return how many words can stand as they do, with entities and the like that there are."""
+    """Return the number of words before the first that is unexpected, or is an unknown entity or similar."""
     walk = automaton()
     state = walk.start
     for number, word in enumerate(words):
@@ -112,7 +123,7 @@ def _after(words: Iterable[Lexeme], state: int | None = None) -> int:
 
 
 def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
-    """Put words into quotes: a path, a pattern, a name with unusual characters."""
+    """Return the change that quotes a path, a pattern or a name with unusual characters, or None."""
     if at >= len(words) or words[at].type == TOKEN.STRING:
         return None
     first = at
@@ -131,7 +142,7 @@ def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def _plain(word: Lexeme) -> bool:
-    """Whether a word may be a part of a text that lacks its quotes."""
+    """Whether a word may be part of a text without its quotes."""
     return word.type not in (TOKEN.NEWLINE, TOKEN.STRING, TOKEN.JSON_OBJECT, *_BRACKETS) and not (
         isinstance(word, Invalid) and word.problem.code != "ESL004"
     )
@@ -152,7 +163,7 @@ def _in_quotes(text: str, words: Sequence[Lexeme], start: int, end: int) -> Repa
 
 
 def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
-    """Put one joining word in."""
+    """Return the change that inserts one token of ``_JOINING``, or None."""
     for place in range(min(at, len(words)), max(0, at - _BEFORE) - 1, -1):
         state = _after(words[:place])
         beside = {word.type for word in words[max(0, place - 1) : place + 1]}
@@ -185,7 +196,7 @@ def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
-    """Put words into brackets: of a list."""
+    """Return the change that puts the words of a list into brackets, or None."""
     state = automaton().step(_after(words[:at]), TOKEN.OPEN, KEYWORD)
     for end in range(at + 1, len(words) + 1):
         if state == automaton().DEAD:
@@ -205,7 +216,7 @@ def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
-    """Take one word out: of a statement that ends too early only a comma."""
+    """Return the change that removes one word (only a comma where the statement ends too early), or None."""
     places = [
         place
         for place in range(min(at, len(words) - 1), max(1, at - _BEFORE) - 1, -1)
@@ -216,7 +227,8 @@ def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
         return None
     said = dict.fromkeys(" ".join(words[place].text.split())[:40] for place in reversed(places))
     word, found = words[places[0]], [*words[: places[0]], *words[places[0] + 1 :]]
-    complete = isinstance(word, Invalid) and word.problem.code == "ESL004"  # no name is lost with it
+    # Characters without meaning are no name.
+    complete = isinstance(word, Invalid) and word.problem.code == "ESL004"
     return Repair(found, f"leave out {one_of(list(said))}", (word, word), complete=complete)
 
 
@@ -224,7 +236,7 @@ def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def _parts(words: Sequence[Lexeme]) -> list[list[Lexeme]]:
-    """Return what is moved as one: a list in brackets, a list with commas, a range, a single word."""
+    """Return the movable parts of words: a list in brackets, a list with commas, a range, a single word."""
     parts: list[list[Lexeme]] = []
     depth, joined = 0, False
     for word in words:
@@ -239,7 +251,7 @@ def _parts(words: Sequence[Lexeme]) -> list[list[Lexeme]]:
 
 
 def _orders(count: int) -> Iterator[list[int]]:
-    """Return the orders of so many parts in which two neighbouring groups are exchanged, or two parts."""
+    """Yield the orders of ``count`` parts that exchange two neighbouring groups of parts, or two parts."""
     parts = list(range(count))
     for first, middle, last in itertools.combinations(range(count + 1), 3):
         yield [*parts[:first], *parts[middle:last], *parts[first:middle], *parts[last:]]
@@ -250,14 +262,14 @@ def _orders(count: int) -> Iterator[list[int]]:
 
 
 def _shown(words: Sequence[Lexeme], place: int | None = None) -> str:
-    """Return words as a line; of a long one what stands around the word at ``place``."""
+    """Return words as a line of text; of a long line only the part around the word at ``place``."""
     line, at = "", 0
     for number, (before, word) in enumerate(zip([None, *words], words, strict=False)):
         if word.type == TOKEN.NEWLINE:
             continue
         tight = before is None or before.type in _TIGHT_AFTER or word.type in _TIGHT_BEFORE
         if before is not None and before.start < before.end == word.start < word.end:
-            tight = True  # as it was written
+            tight = True  # the user wrote no blank here
         elif before is not None and word.type == TOKEN.OPEN:
             tight = False
         at = len(line) if number == place else at

@@ -1,4 +1,4 @@
-"""Checks of what is declared: entities, exception types, resources with their operations, exceptions."""
+"""Checks of declarations: entities, exception types, resources with their operations, exceptions."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _E = TypeVar("_E", bound=Enum)
 
 _BUILT_IN_RESOURCES = tuple(kind.value for kind in ResourceKind)
 _OWN = 'one of your own has a handler: HANDLER "./program"'
-# The dissertation's listing 4.1 prints the first; its text means the second.
+# Listing 4.1 of the dissertation prints the alias; its text means the entity.
 _ALIASES = {"DEPENDEND_JOB": Entity.DEPENDENT_JOB.value}
 
 
 class Declarations:
-    """What a specification declares, by name, each once.
+    """The declarations of a specification, one for each name.
 
-    What an included file declares is there for a file that does not declare the same itself.
+    A file's own declaration of a name goes before that of a file that it includes.
 
     Args:
-        source: the text, which findings are recorded for.
+        source: the text, whose findings get the errors.
         parsed: its statements.
     """
 
@@ -45,18 +45,19 @@ class Declarations:
         self._findings = source.findings
         self._broken = parsed.broken_declarations
         self._incomplete = parsed.incomplete
-        self._unsure = set(parsed.unsure)  # kinds of which something may be declared that is not known
-        self._unnamed = parsed.unnamed  # exceptions that may be declared under a name that is not known
-        self._missing: set[str] = set()  # what has been called undeclared
+        self._unsure = set(parsed.unsure)  # kinds of names for which a declaration could not be understood
+        self._unnamed = parsed.unnamed  # number of declarations of exceptions whose name is not known
+        self._missing: set[str] = set()  # names already reported as undeclared
         self._undeclared_exceptions: dict[str, list[Word]] = {}
         self.entities: dict[Entity, Word] = {}
         self.levels: dict[Level, Word] = {}
         self.resources: dict[str, dict[str, str | None]] = {}
-        # Resources and operations (``NODE.X``) that are wrong where they are declared.
+        # Resources and operations (``NODE.X``) with a wrong declaration.
         self._refused: set[str] = set()
         self._offered: dict[str, list[Word]] = {}
         self.exceptions: dict[str, syntax.Declared] = {}
-        self._others: dict[str, syntax.Declared] = {}  # declarations that differ from the one that counts
+        # Declarations that differ from the one that is used, by name.
+        self._others: dict[str, syntax.Declared] = {}
         for statement in parsed.statements:
             if isinstance(statement, syntax.Entities):
                 self._declare(statement.names, Entity, self.entities, "entity", ("ESL020", "ESL024"))
@@ -79,7 +80,7 @@ class Declarations:
         for name in names:
             other = Level if kinds is Entity else Entity
             if name.text in other.__members__:
-                # The keyword is wrong rather than all the names.
+                # The statement's keyword is wrong, rather than all its names.
                 self._unsure |= {Entity, Level}
                 if confused:
                     continue
@@ -131,7 +132,7 @@ class Declarations:
             offered.setdefault(operation, self._own_handler(offer.handler) or common)
 
     def _declared_resource(self, statement: syntax.Resource) -> str | None:
-        """Return what is declared: a built-in resource, or one of the user's own, which has handlers."""
+        """Return the declared resource: built-in, or a user's own with handlers; else None."""
         name = statement.name
         handled = statement.handler is not None or all(
             offer.handler is not None for offer in statement.offers
@@ -141,7 +142,7 @@ class Declarations:
         return self._one_of(name, _BUILT_IN_RESOURCES, "resource", "ESL022", own=_OWN)
 
     def _declared_operation(self, offer: syntax.Offer, statement: syntax.Resource) -> str | None:
-        """Return an operation: a built-in one, or one of the user's own, which has a handler."""
+        """Return the declared operation: built-in, or a user's own with a handler; else None."""
         name = offer.operation
         handled = offer.handler is not None or statement.handler is not None
         if handled and not _elsewhere(name.text):
@@ -156,7 +157,7 @@ class Declarations:
         return self._handler(word)
 
     def _handler(self, word: Word) -> str:
-        """Return a handler; a relative path in an included file starts from that file's directory."""
+        """Return a handler's command; a relative path in an included file starts from its directory."""
         name = unquote(word).strip()
         if "/" in name and self._source.included(word.start):
             directory = posixpath.dirname(self._source.part(word.start).file)
@@ -182,14 +183,14 @@ class Declarations:
             self._others.setdefault(name.text, statement)
 
     def _said(self, statement: syntax.Declared) -> list[str]:
-        """Return what a declaration says, whatever its layout."""
+        """Return the words of a declaration, independent of its layout."""
         return self._source.text[statement.start : statement.end].replace("\\", " ").split()
 
     def _same_file(self, one: Word, other: Word) -> bool:
         return self._source.part(one.start) is self._source.part(other.start)
 
     def collisions(self, live: Iterable[str]) -> None:
-        """Find exceptions in use that two files declare differently, neither of which includes the other."""
+        """Report watched exceptions that two files declare differently, neither including the other."""
         for name in live:
             other = self._others.get(name)
             if other is None:
@@ -203,19 +204,19 @@ class Declarations:
             )
 
     def _known(self, name: Word, kinds: type[_E], what: str, code: str) -> _E | None:
-        """Return the member that a word names; report a word that names none."""
+        """Return the enumeration's member that a word names; report any other word and return None."""
         found = self._one_of(name, tuple(str(kind.value) for kind in kinds), what, code)
         return kinds(found) if found is not None else None
 
     def _one_of(self, name: Word, known: tuple[str, ...], what: str, code: str, own: str = "") -> str | None:
-        """Return the known thing that a word names; report a word that names none.
+        """Return the known name that a word is; report any other word and return None.
 
         Args:
             name: the word.
-            known: what there is.
-            what: the kind of it.
-            code: of the finding.
-            own: what to do when one of the user's own is meant.
+            known: all known names.
+            what: the kind of the names, for the finding.
+            code: the finding's code.
+            own: the hint for a name that resembles no known one.
         """
         text = _ALIASES.get(name.text, name.text)
         if text in known:
@@ -233,7 +234,7 @@ class Declarations:
     # The uses of what was declared -------------------------------------------------------------------
 
     def entity(self, name: Word) -> Entity | None:
-        """Return the entity that a recovery step names."""
+        """Return the entity that a recovery step names; report a wrong or undeclared one."""
         kind = self._known(name, Entity, "entity", "ESL020")
         if kind is not None and kind not in self.entities:
             declare = f"DECLARE ENTITY {kind.value}"
@@ -241,7 +242,7 @@ class Declarations:
         return kind
 
     def level(self, name: Word) -> Level | None:
-        """Return the exception type that an exception names."""
+        """Return the exception type in an exception's declaration; report a wrong or undeclared one."""
         kind = self._known(name, Level, "exception type", "ESL021")
         if kind is not None and kind not in self.levels:
             declare = f"DECLARE EXCEPTION_TYPE {kind.value}"
@@ -249,7 +250,12 @@ class Declarations:
         return kind
 
     def operation(self, resource: Word, operation: Word) -> tuple[str, str] | None:
-        """Return what a recovery step does to which resource."""
+        """Return the resource and the operation of a recovery step; report wrong or undeclared ones.
+
+        Args:
+            resource: the resource's name in the step.
+            operation: the operation's name in the step.
+        """
         if {resource.text, f"{resource.text}.{operation.text}"} & self._refused:
             return None
         if self._may_be_own(resource.text):
@@ -277,25 +283,30 @@ class Declarations:
         return kind, done
 
     def _may_be_own(self, name: str) -> bool:
-        """Whether a resource may be declared where a declaration could not be understood."""
+        """Whether a broken declaration may declare a resource of this name."""
         unsure = ResourceKind in self._unsure or self._incomplete
         known = (*_BUILT_IN_RESOURCES, *self.resources)
         return unsure and name not in known and not (_elsewhere(name) or self._findings.nearest(name, known))
 
     def offers(self, resource: str, operation: str) -> bool:
-        """Whether an operation is declared."""
+        """Whether an operation is declared.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         return operation in self.resources.get(resource, {})
 
     def exception(self, name: Word) -> None:
-        """Note that a statement is about an exception; ``undeclared`` tells of those that there are not."""
+        """Note that a statement names an exception; ``undeclared`` reports those that are not declared."""
         if name.text not in self.exceptions and name.text not in self._broken and not self._incomplete:
             self._undeclared_exceptions.setdefault(name.text, []).append(name)
 
     def undeclared(self) -> frozenset[str]:
-        """Find the exceptions that are not declared, each once, and return their names.
+        """Report each undeclared exception once, and return the names of all.
 
-        A declaration that has lost its name, or has that of another, may be that of one of them: of the one
-        that is named most often.
+        A declaration without a name, or with the name of another one, may declare one of them: the exception
+        that is named most often is then not reported.
         """
         named = sorted(self._undeclared_exceptions.values(), key=len, reverse=True)
         for name, *others in named[self._unnamed :]:
@@ -309,7 +320,7 @@ class Declarations:
         return frozenset(self._undeclared_exceptions)
 
     def _where_from(self, name: str) -> str:
-        """Return the hint for an exception that is not declared."""
+        """Return the hint for an undeclared exception: a similar name, or a library that declares it."""
         near = self._findings.nearest(name, self.exceptions)
         libraries = library.having(name) if not near and not self._findings.full else ()
         if libraries:
@@ -323,11 +334,16 @@ class Declarations:
         self._findings.add(code, f"{what} is not declared", name, hint=f"add: {declare}")
 
     def handler(self, resource: str, operation: str) -> str | None:
-        """Return the custom handler of an operation, if it has one."""
+        """Return the custom handler of an operation, None without one.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         return self.resources.get(resource, {}).get(operation)
 
     def resource_declarations(self) -> tuple[ResourceDeclaration, ...]:
-        """Return the resources as the specification records them."""
+        """Return the declared resources as records of the specification."""
         return tuple(
             ResourceDeclaration(
                 resource=kind,
@@ -341,7 +357,7 @@ class Declarations:
 
 
 def _elsewhere(text: str) -> str:
-    """Return what a word that is none of a kind is, if it is one of another."""
+    """Return the kind of a known name as a sentence ("NODE is a resource"), empty for an unknown one."""
     if text in Level.__members__:
         return f"{text} is an exception type"
     if text in Operation.__members__:

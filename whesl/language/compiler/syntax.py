@@ -1,6 +1,6 @@
-"""Statements as they are written: what the parse tree becomes, before anything is checked.
+"""Statements as they are written: the parse tree's contents, before any check.
 
-Every node keeps the offsets of its words, so that each finding can point at the word it is about.
+Every record keeps the offsets of its words, so that a finding can point at a word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from whesl.language.patterns_and_places import Stream
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of the source, from offset ``start`` to before ``end``."""
+    """A word of the source text, from offset ``start`` to before ``end``."""
 
     text: str
     start: int
@@ -36,7 +36,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Coupled:
-    """``DECLARE COUPLED JOB [jobs]``. Jobs in quotes still have them."""
+    """``DECLARE COUPLED JOB [jobs]``. Quoted jobs keep their quotes."""
 
     keyword: Word
     jobs: tuple[Word, ...]
@@ -44,7 +44,7 @@ class Coupled:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An operation of a resource, with the handler in quotes if one is named."""
+    """An operation of a resource, with its quoted handler, None without one."""
 
     operation: Word
     handler: Word | None
@@ -52,7 +52,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``DECLARE RESOURCE name[offers] [HANDLER handler]``: the handler of what has none of its own."""
+    """``DECLARE RESOURCE name[offers] [HANDLER handler]``: a handler for operations without their own."""
 
     name: Word
     offers: tuple[Offer, ...]
@@ -88,7 +88,7 @@ class Else:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """``RAISE type [SEVERITY severity]``. The type is in quotes."""
+    """``RAISE type [SEVERITY severity]``. The type keeps its quotes."""
 
     keyword: Word
     type: Word
@@ -100,7 +100,7 @@ Clause = Limit | Backoff | Else | Raise
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """``DECLARE EXCEPTION name level JOB [jobs] clauses``. Jobs in quotes still have them."""
+    """``DECLARE EXCEPTION name level JOB [jobs] clauses``. Quoted jobs keep their quotes."""
 
     name: Word
     level: Word
@@ -112,7 +112,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class PatternText:
-    """A text in quotes, to be found as it stands or as a regular expression."""
+    """A quoted text, which is a literal text or a regular expression."""
 
     text: Word
     regex: bool
@@ -120,7 +120,7 @@ class PatternText:
 
 @dataclass(frozen=True, slots=True)
 class From:
-    """Where a pattern is looked for. ``path`` is in quotes."""
+    """The stream or file that a pattern is searched in. ``path`` keeps its quotes."""
 
     stream: Stream
     path: Word | None
@@ -128,7 +128,7 @@ class From:
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """``INCLUDE name [source]``. The name is in quotes; ``source`` is where its patterns look instead."""
+    """``INCLUDE name [source]``. The name keeps its quotes; ``source`` replaces the patterns' sources."""
 
     name: Word
     source: From | None
@@ -144,10 +144,10 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A way to see an exception: ``kind`` is the alternative of ``detection`` in the grammar.
+    """The form of a detection; ``kind`` is the alternative of the grammar's rule ``detection``.
 
-    ``keywords`` and ``texts`` (in quotes) stand in it directly, in their order; ``parts`` are the words of
-    the rules in it, by the rule: ``count``, ``within``, ``severity``, ``percent``, ``code``, ...
+    ``keywords`` and ``texts`` (quoted) are its direct words, in their order; ``parts`` are the words of its
+    inner rules, by the rule's name: ``count``, ``within``, ``severity``, ``percent``, ``code``, ...
     """
 
     kind: str
@@ -159,15 +159,15 @@ class Form:
     timer: Timer | None
 
     def part(self, rule: str) -> Word | None:
-        """Return the first word of a rule, None where there is none."""
+        """Return the first word of an inner rule, None where the form has no such rule."""
         return next(iter(self.parts.get(rule, ())), None)
 
     def keyword(self, text: str) -> Word | None:
-        """Return a word of the language, None where it does not stand here."""
+        """Return a keyword of the form, None where the form does not contain it."""
         return next((word for word in self.keywords if word.text == text), None)
 
     def ranges(self, rule: str) -> Iterator[tuple[Word, Word]]:
-        """Return ranges of numbers: the first and the last one, twice the same for a single number."""
+        """Yield the ranges of numbers in an inner rule as first and last number; a single number is both."""
         for word in self.parts.get(rule, ()):
             first, dash, last = word.text.partition("-")
             low = Word(first, word.start, word.start + len(first))
@@ -202,22 +202,32 @@ Statement = Include | Entities | Levels | Coupled | Resource | Declared | Detect
 
 
 def unquote(word: Word, *, regex: bool = False) -> str:
-    r"""Return what a text in quotes says.
+    r"""Return the content of a quoted text.
 
-    ``\"`` is a quote. ``\\`` is one backslash, except in a regular expression, which reads it itself; any
-    other backslash stands for itself.
+    ``\"`` is a quote. ``\\`` is one backslash, but stays two in a regular expression; any other backslash
+    stands for itself.
+
+    Args:
+        word: the text with its quotes.
+        regex: whether it is a regular expression.
     """
     inner = word.text[1:-1]
     if "\\" not in inner:
         return inner
     if regex:
-        # Pairs are passed over, so that \\" ends with an escaped backslash and not an escaped quote.
+        # Escapes are read in pairs, so that \\" is an escaped backslash and the closing quote.
         return _pairs(inner, {'\\"': '"'})
     return _pairs(inner, {'\\"': '"', "\\\\": "\\"})
 
 
 def offset(word: Word, index: int, *, regex: bool = False) -> int:
-    """Return the offset of a character of what a text in quotes says, as ``unquote`` returns it."""
+    """Return the source offset of a character of a quoted text's content.
+
+    Args:
+        word: the text with its quotes.
+        index: the index of the character in the content that ``unquote`` returns.
+        regex: whether the text is a regular expression.
+    """
     inner = word.text[1:-1]
     said = at = 0
     while at < len(inner):

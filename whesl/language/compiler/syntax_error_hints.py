@@ -1,4 +1,4 @@
-"""How statements are written, and what people write in their place."""
+"""Hints for syntax errors: the forms of statements, and replacements for common mistakes."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"[0-9]{1,9}(?::[0-9]{1,2}){1,2}\b")
-# What begins an optional part of a statement's form.
+# The first keyword of an optional part in a statement's form.
 _CLAUSE = re.compile(r"(?:\[|\| )([A-Z]{4,})\b")
-_LONGEST = 12  # digits of a number that is converted
+_LONGEST = 12  # digits of a number up to which it is converted to seconds
 
 
 def form(words: Sequence[Lexeme]) -> str:
-    """Return how the statement that some words begin is written, or an empty string."""
+    """Return the hint with the form of a statement by its first words, or an empty string."""
     kinds = [word.type for word in words[:4]]
     if kinds[:1] == [TOKEN.DECLARE] and len(kinds) > 1 and kinds[1] in _DECLARED:
         return f"the form is: {_DECLARED[kinds[1]]}"
@@ -66,10 +66,10 @@ def form(words: Sequence[Lexeme]) -> str:
 
 
 def elsewhere(words: Sequence[Lexeme]) -> str:
-    """Return where the last of some words belongs: a clause of another statement than the one it stands in.
+    """Return the hint that the last word is a clause of another statement, or an empty string.
 
     Args:
-        words: a statement's, up to the one that it cannot have.
+        words: the words of a statement, up to the unexpected one.
     """
     *before, clause = words
     name = clause.text.upper()
@@ -87,17 +87,22 @@ def elsewhere(words: Sequence[Lexeme]) -> str:
 
 
 def habit(text: str, start: int) -> str:
-    """Return what to write in place of what stands at an offset, if people write it often."""
+    """Return the hint for a common mistake at an offset, or an empty string.
+
+    Args:
+        text: the specification's text.
+        start: the offset of the unexpected word.
+    """
     word = re.compile(r"[A-Za-z_]+|//|/\*|--|\(").match(text, start)
     return _HABITS.get(word.group().upper(), "") if word is not None else ""
 
 
 def seconds(text: str, number: Lexeme) -> tuple[str, int]:
-    """Return the seconds that a number with a unit or a time of day is, and where it ends.
+    """Return a time with a unit, or of the form h:mm:ss, in seconds, and the offset behind it.
 
     Args:
-        text: what the number stands in.
-        number: the number.
+        text: the specification's text.
+        number: the time's first number.
     """
     clock = _CLOCK.match(text, number.start)
     if clock is not None:
@@ -105,7 +110,7 @@ def seconds(text: str, number: Lexeme) -> tuple[str, int]:
         total = 0
         for part in (*parts, *([0] if len(parts) == 2 else [])):
             total = 60 * total + part
-        # A time limit of two parts is hours and minutes to some and minutes and seconds to others.
+        # Two parts are ambiguous: hours and minutes, or minutes and seconds.
         return (str(total) if len(parts) == 3 else ""), clock.end()
     unit = _UNIT.match(text, number.end)
     if unit is None or len(number.text) > _LONGEST:

@@ -1,8 +1,8 @@
-"""What could have stood where a syntax error is, in the user's words.
+"""The words that are allowed at the place of a syntax error, in the user's terms.
 
-The runtime tells what its parser would have matched at the state where it gave up, which leaves out every
-optional clause it had already passed by. Here the statement's tokens are followed through the automaton
-along all ways at once, so that everything that is allowed at the error is known, and in which rule.
+ANTLR's runtime reports the tokens that its parser expected in the state where it stopped, which leaves out
+optional clauses that it had already skipped. This module follows the statement's tokens through the automaton
+along all paths at once, so that it knows all allowed tokens and their rules.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from antlr4.atn.Transition import RuleTransition
 from whesl.language.compiler.grammar import LITERALS, PARSER_ATN, RULE, TOKEN
 from whesl.language.spec import Entity, Level, Operation, ResourceKind
 
-MAX_TOKENS = 400  # a statement that is longer gets no list of what was expected
+MAX_TOKENS = 400  # tokens of a statement up to which the expected words are listed
 
-# By rule, what a name or a value in it is. The innermost rule of the table counts.
+# Descriptions of a name or value, by the rule that contains it; the innermost listed rule counts.
 _BY_RULE: dict[int, tuple[str, ...]] = {
     RULE.entity: tuple(entity.value for entity in Entity),
     RULE.level: tuple(level.value for level in Level),
@@ -42,20 +42,20 @@ _BY_TOKEN = {
 }
 _TEXTS = {
     RULE.source: "the path of a file in double quotes",
-    RULE.detection: "a text in double quotes",  # also a node's name of PREDICTED
+    RULE.detection: "a text in double quotes",  # the quoted text may also be the node's name of PREDICTED
     RULE.clause: "the type of an exception in double quotes",
     RULE.offer: "the name of a handler in double quotes",
     RULE.declaration: "the name of a handler in double quotes",
     RULE.handling: "a text in double quotes",
-    RULE.statement: "a library or the path of a file in double quotes",  # INCLUDE
+    RULE.statement: "a library or the path of a file in double quotes",  # the quoted text of INCLUDE
 }
 
 _KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(LITERALS)), int(Token.EOF))
 
-# A configuration: a state, and the states and rules that follow when its rules end, innermost first.
+# For each open rule, innermost first, the state that follows its end, and the rule's number.
 Stack = tuple[tuple[Any, int], ...]
 Configurations = tuple[tuple[Any, Stack], ...]
-# Rules whose word is one of a few, whatever the grammar lets pass.
+# Known words of rules for which the grammar allows any word.
 _NAMED = {
     RULE.entity: frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"}),
     RULE.level: frozenset(level.value for level in Level),
@@ -67,9 +67,9 @@ _KNOWN = frozenset().union(*_NAMED.values())
 
 
 class Automaton:
-    """The grammar's automaton for one statement, with every step remembered.
+    """The grammar's automaton for one statement, with a cache of every transition.
 
-    The grammar nests nothing in itself, so that there are few states.
+    No rule of the grammar contains itself, so that there are few states.
     """
 
     DEAD = -1
@@ -90,13 +90,13 @@ class Automaton:
         return number
 
     def step(self, state: int, kind: int, text: str = "") -> int:
-        """Return the state behind a token, or ``DEAD``.
+        """Return the state after a token, or ``DEAD``.
 
         Args:
-            state: the state before it.
+            state: the state before the token.
             kind: the token's kind.
-            text: the token; entities, levels, resources and operations have to be those that there are.
-                Left out, any word will do; ``KEYWORD``: the token itself, not a name that is written like it.
+            text: the token's text, with which entities, levels, resources and operations have to be known
+                ones; empty to allow any word; ``KEYWORD`` to read a keyword as such, not as a name.
         """
         if state == self.DEAD:
             return state
@@ -120,7 +120,7 @@ class Automaton:
         return self.step(state, int(Token.EOF)) != self.DEAD
 
     def words(self, state: int) -> tuple[str, ...]:
-        """Return what may come next, in words, each once, keywords as they are written."""
+        """Return the descriptions of the tokens that are allowed next; a keyword describes itself."""
         words: dict[str, None] = {}
         for at, stack in self._configurations[state] if state != self.DEAD else ():
             for transition in at.transitions:
@@ -138,12 +138,12 @@ def _is_known(said: str, stack: Stack) -> bool:
 
 @lru_cache(maxsize=1)
 def automaton() -> Automaton:
-    """Return the one automaton of the process."""
+    """Return this process's automaton, made at the first call."""
     return Automaton()
 
 
 def expected(types: Sequence[int]) -> tuple[str, ...]:
-    """Return what may follow the tokens of a statement, in words.
+    """Return the descriptions of the tokens that may follow some tokens of a statement.
 
     Args:
         types: the kinds of the tokens before the error, from the statement's first.
@@ -163,7 +163,7 @@ def _reads(transition: Any, kind: int) -> bool:
 
 
 def _closure(configurations: list[tuple[Any, Stack]]) -> Configurations:
-    """Return the configurations in which a token is next, reached without reading one."""
+    """Return the configurations that read a token next and are reached without reading one."""
     seen = set()
     found = []
     work = list(reversed(configurations))
@@ -190,7 +190,7 @@ def _closure(configurations: list[tuple[Any, Stack]]) -> Configurations:
 
 def _words(kind: int, rules: list[int]) -> tuple[str, ...]:
     if kind == TOKEN.NEWLINE and rules[0] != RULE.line:
-        return ()  # inside brackets lines may end anywhere
+        return ()  # within brackets a line may end anywhere, so a line end is not listed
     for rule in rules:
         if rule in _BY_RULE:
             return _BY_RULE[rule]

@@ -1,1 +1,1 @@
-"""The kinds of detections, a module each: how they are written, checked and said, and what raises them."""
+"""The kinds of detections, a module each: form, checks, sentence and detector."""

@@ -1,8 +1,7 @@
-"""What all kinds of detections have in common: a kind is one module of this folder.
+"""Base classes of the kinds of detections; each kind is a module of this folder.
 
-A kind is a record of the specification (``Kind``), which says how it is written, how it is checked and what
-it means in a sentence, and, where something that the isolator observes raises it, what judges that
-(``Detector``).
+A kind has a record in the specification (``Kind``), which defines its form, its checks and its sentence.
+Where observations of the isolator raise it, it also has a ``Detector``, which judges them.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ STREAMS = "stdout|stderr|output|file"
 
 
 class DiskMetric(str, Enum):
-    """What a disk detector measures."""
+    """The quantity that a disk detector measures."""
 
     SPACE = "space"
     INODES = "inodes"
@@ -37,9 +36,9 @@ class DiskMetric(str, Enum):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Use of the file system that holds ``path``, as a fraction of what can be had.
+    """Use of the file system that holds ``path``, as a fraction of its capacity or of the quota.
 
-    ``path`` is as the specification writes it. Above 1 for a soft quota that was passed.
+    ``path`` is written as in the specification. The fraction is above 1 beyond a soft quota.
     """
 
     path: str
@@ -51,7 +50,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Broken(str, Enum):
-    """What is wrong with promised files."""
+    """The fault of promised files."""
 
     MISSING = "missing"
     EMPTY = "empty"
@@ -60,10 +59,14 @@ class Broken(str, Enum):
 
 
 class Promise(Record, frozen=True, kw_only=True):
-    """Files that are to be there, and what must not be wrong with them.
+    """Output files that a task has to leave, and the fault that breaks the promise.
 
-    ``path`` and ``than`` are globs in the task's working directory. ``than``: of files that none of them may
-    be older than. ``pattern`` is to be found in each of them. ``needed``: a missing file is wrong, too.
+    Attributes:
+        path: glob of the files in the task's working directory.
+        broken: the fault that is looked for.
+        than: glob of files that none of the output files may be older than.
+        pattern: the text or expression that each output file has to contain.
+        needed: whether a missing file breaks the promise, too.
     """
 
     path: str
@@ -74,7 +77,7 @@ class Promise(Record, frozen=True, kw_only=True):
 
 
 class Reads(NamedTuple):
-    """The patterns that a detection looks for, and where."""
+    """The patterns that a detection looks for, and the source that it looks in."""
 
     source: Source
     patterns: tuple[Pattern, ...]
@@ -82,7 +85,7 @@ class Reads(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """A pattern in a line; ``place`` (file, offset of the line) tells lines apart."""
+    """A pattern found in a line; ``place`` (file, offset of the line) identifies the line."""
 
     pattern: Pattern
     place: tuple[str, int]
@@ -90,21 +93,21 @@ class Seen:
 
 
 class Kind(Record, frozen=True, kw_only=True):
-    """A kind of detection: what a file's statement becomes. ``span`` is the statement's place.
+    """A kind of detection: the record of a DETECTION statement. ``span`` is the statement's place.
 
-    ``alternatives`` are those of ``detection`` in the grammar that it is read from; ``written`` says how,
-    beginning with the word (or words, ``a|b``) that such a statement begins with.
+    ``alternatives`` are the alternatives of the grammar's rule ``detection`` that become this kind;
+    ``written`` are its forms, each beginning with the first word (or words, ``a|b``) of such a statement.
     """
 
     alternatives: ClassVar[tuple[str, ...]] = ()
     written: ClassVar[tuple[str, ...]] = ()
-    timed: ClassVar[bool] = False  # its patterns put a timer back
-    sign_of_life: ClassVar[bool] = False  # and that is all that they do
-    hears_manager: ClassVar[bool] = False  # it waits for exceptions of the resource manager
-    of_nodes: ClassVar[bool] = False  # it waits for nodes that are lost
-    of_causes: ClassVar[bool] = False  # it waits for what a failed attempt died of
+    timed: ClassVar[bool] = False  # its patterns reset a timer
+    sign_of_life: ClassVar[bool] = False  # its patterns only reset a timer
+    hears_manager: ClassVar[bool] = False  # exceptions of the resource manager raise it
+    of_nodes: ClassVar[bool] = False  # states of the task's nodes raise it
+    of_causes: ClassVar[bool] = False  # causes of a failed attempt raise it
 
-    if TYPE_CHECKING:  # each record has it as its last field
+    if TYPE_CHECKING:  # ``span`` is the last field of each kind's record
 
         @property
         def span(self) -> Span: ...
@@ -112,46 +115,56 @@ class Kind(Record, frozen=True, kw_only=True):
     @classmethod
     @abstractmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> Kind | None:
-        """Return the record of a statement, or None when it is wrong; findings go to ``check``."""
+        """Return the record of a statement, or None when the statement is wrong.
+
+        Args:
+            form: the statement's form.
+            check: converts the parts of the form and collects findings.
+            span: the statement's place.
+        """
 
     @abstractmethod
     def sentence(self) -> str:
-        """Return the way to raise an exception as a clause: what happens."""
+        """Return a clause with the event that raises the exception."""
 
     def detector(self, exception: str, node: str) -> Detector | None:
-        """Return what judges it for one task; None where something else raises it.
+        """Return the detector of this detection for one task; None for kinds that are raised without one.
 
         Args:
-            exception: the exception that it raises.
-            node: where the isolator runs, for the evidence.
+            exception: the name of the exception that the detector raises.
+            node: the node of the isolator, for the evidence.
         """
         return None
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        """Return what a log without a clock cannot say of it, an empty string for nothing.
+        """Return the part of this detection that a log without a clock cannot judge, empty for none.
 
         Args:
-            last: in how many lines its pattern was seen, and the number of the last one; None where no
-                pattern puts a timer back.
-            ended: how the job ended is known and raised something.
+            last: number of lines with its pattern, and number of the last such line; None where no pattern
+                resets a timer.
+            ended: whether the end of the job is known and has raised an exception.
         """
         return f"what happened outside the job's output ({self.sentence()})"
 
     def reads(self) -> Reads | None:
-        """Return which patterns are looked for, and where; None for none."""
+        """Return the patterns of this detection and their source; None for a kind without patterns."""
         return None
 
     def new_start(self) -> Pattern | None:
-        """Return what tells, where it reads, that the program starts anew inside its attempt."""
+        """Return the pattern of a line printed when the program restarts within an attempt, or None."""
         return None
 
     def looked_for(self) -> Reads | None:
-        """Return all that its detector is told of; None for nothing."""
+        """Return all patterns that its detector is called for, and their source; None for none."""
         reads, anew = self.reads(), self.new_start()
         return reads if reads is None or anew is None else Reads(reads.source, (*reads.patterns, anew))
 
     def with_paths(self, change: Callable[[str], str]) -> Kind:
-        """Return it with the paths that it names changed: of a file that is read, of a file system."""
+        """Return this detection with its paths (of a file, of a file system) changed.
+
+        Args:
+            change: returns the new path for a path.
+        """
         source: Source | None = getattr(self, "source", None)
         if source is None or source.path is None:
             return self
@@ -159,51 +172,51 @@ class Kind(Record, frozen=True, kw_only=True):
         return self if changed == source else msgspec.structs.replace(self, source=changed)
 
     def one_line(self) -> Reads | None:
-        """Return the patterns of which a single line is enough to raise it; None for none."""
+        """Return the patterns for which one line raises this detection; None for none."""
         return None
 
     def starved(self, taken: frozenset[Pattern]) -> bool:
-        """Whether it is never raised when each line that has one of these patterns ends the attempt."""
+        """Whether this detection is never raised if a line with any pattern of ``taken`` ends the attempt."""
         return False
 
     def captured(self) -> list[frozenset[str]]:
-        """Return the names that it captures, in each way that it can be raised."""
+        """Return the names that this detection captures, for each way to raise it."""
         return [frozenset()]
 
     def measured(self) -> tuple[str, DiskMetric] | None:
-        """Return what of which file system has to be measured; None for none."""
+        """Return the file system's path and the measured quantity; None for other kinds."""
         return None
 
     def fuller_than(self) -> float | None:
-        """Return the fraction of a file system above which it is raised; None for none."""
+        """Return the fraction of a file system above which this detection is raised, or None."""
         return None
 
     def promised(self) -> Promise | None:
-        """Return which files have to be there once the task has ended well; None for none."""
+        """Return the promise of the files that a successful task leaves; None for other kinds."""
         return None
 
     def counted(self) -> str | None:
-        """Return the exception that it counts; None for none."""
+        """Return the name of the exception that this detection counts; None for other kinds."""
         return None
 
     def sees_lost_nodes(self) -> bool:
-        """Whether a node's loss raises it."""
+        """Whether the loss of a node raises this detection."""
         return False
 
     def foresees(self, prediction: PredictedFailure) -> bool:
-        """Whether a predicted failure raises it."""
+        """Whether a predicted failure raises this detection."""
         return False
 
 
 class Detector:
-    """Judges one detection of one task over its attempts. Pure: it is told what was seen, and when.
+    """Judges one detection of one task over its attempts. Pure: the caller passes observations and times.
 
-    Times called ``observed`` stand still while nobody looks (``whesl.runtime.detect.core``), ``now`` is
-    seconds since the epoch. What returns evidence raises the exception with it; nothing is raised for an
-    empty tuple.
+    ``observed`` is a time in seconds that stops while nobody observes the task
+    (``whesl.runtime.detect.core``); ``now`` is seconds since the epoch. A method that returns evidence raises
+    the exception with it; an empty tuple raises nothing.
     """
 
-    timed = False  # it has deadlines, and is told of output and of time that does not count
+    timed = False  # whether it has deadlines; if so, ``printed`` and ``put_off`` are called
     has_progress = False
 
     def __init__(self, exception: str, node: str) -> None:
@@ -211,60 +224,118 @@ class Detector:
         self.node = node
 
     def start(self, observed: float) -> None:
-        """Begin a new attempt: what was printed in the one before is forgotten."""
+        """Begin a new attempt and forget the output of the attempt before."""
 
     def line(self, sources: Sequence[Source], seen: Seen, now: float, observed: float) -> Found:
-        """Take a pattern in a line of a file that is read for ``sources``."""
+        """Judge a pattern that was found in a line.
+
+        Args:
+            sources: the sources that the line's file is read for.
+            seen: the pattern and the line.
+            now: seconds since the epoch.
+            observed: the observed time.
+        """
         return ()
 
     def rotated(self, file: str) -> None:
-        """Forget where lines of a file stood: the file at that path begins anew."""
+        """Forget the offsets of a file's lines: the path has a new file."""
 
     def printed(self, count: int, observed: float) -> None:
-        """Note that ``count`` bytes of any output were read."""
+        """Note that the task has printed.
+
+        Args:
+            count: number of bytes read from any output.
+            observed: the observed time.
+        """
 
     def deadline(self) -> float | None:
-        """Return the observed time at which ``overdue`` has something to raise; None for never."""
+        """Return the observed time at which ``overdue`` has to be called; None for never."""
         return None
 
     def overdue(self, now: float) -> Found:
-        """Take that the deadline has passed."""
+        """Judge that the deadline has passed."""
         return ()
 
     def put_off(self, seconds: float, observed: float, launching: float, raised: bool) -> None:
-        """Take out that the program was stopped for so long; ``raised``: the exception was, meanwhile."""
+        """Extend the deadline by a time in which the program was stopped.
+
+        Args:
+            seconds: the length of that time.
+            observed: the observed time.
+            launching: seconds that a launcher may take to start the program, 0 for no launcher.
+            raised: whether the exception was raised in that time.
+        """
 
     def exited(self, code: int, signal: int | None, evidence: Evidence) -> Found:
-        """Take the end of an attempt: its status as a shell gives it, and the signal behind it, if any."""
+        """Judge the end of an attempt.
+
+        Args:
+            code: the exit status as a shell gives it.
+            signal: the signal that ended the attempt, None for none.
+            evidence: the evidence of the end.
+        """
         return ()
 
     def diagnosed(self, cause: Cause, evidence: Evidence) -> Found:
-        """Take what an attempt died of, with its evidence."""
+        """Judge the cause of a failed attempt.
+
+        Args:
+            cause: the cause.
+            evidence: the evidence of the cause.
+        """
         return ()
 
     def promise_broken(self, promise: Promise, evidence: Evidence) -> Found:
-        """Take that a task has ended well without what was promised, with its evidence."""
+        """Judge that a successful task has broken a promise of its output.
+
+        Args:
+            promise: the broken promise.
+            evidence: the evidence of the fault.
+        """
         return ()
 
     def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:
-        """Take a node's state. UNKNOWN neither raises nor clears anything."""
+        """Judge the state of a node; UNKNOWN neither raises nor clears anything.
+
+        Args:
+            name: the node's name.
+            state: the node's state.
+            reason: the reason of that state.
+            now: seconds since the epoch.
+        """
         return ()
 
     def manager_raised(self, exception_type: str, severity: int, evidence: Found) -> Found:
-        """Take an exception of the resource manager, with its evidence."""
+        """Judge an exception of the resource manager.
+
+        Args:
+            exception_type: the exception's type.
+            severity: the exception's severity.
+            evidence: the evidence of the exception.
+        """
         return ()
 
     def disk(self, usage: Usage, now: float) -> Found:
-        """Take a measurement of a file system."""
+        """Judge a measurement of a file system.
+
+        Args:
+            usage: the measurement.
+            now: seconds since the epoch.
+        """
         return ()
 
     def progress(self) -> float | None:
-        """Return the highest number that its pattern (``has_progress``) captured in this attempt, if any."""
+        """Return the highest number that PROGRESS has captured in this attempt; None for none."""
         return None
 
     def snapshot(self, observed: float) -> dict[str, Any]:
-        """Return what a restarted isolator needs, JSON-ready."""
+        """Return the state that a restarted isolator needs, as JSON-ready values."""
         return {}
 
     def restore(self, state: dict[str, Any], observed: float) -> None:
-        """Take up a snapshot."""
+        """Restore the state of a snapshot.
+
+        Args:
+            state: the values that ``snapshot`` returned.
+            observed: the observed time.
+        """

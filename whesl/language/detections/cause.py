@@ -1,4 +1,4 @@
-"""``CAUSE``: what an attempt dies of, or has died of, as its output tells (``whesl why``)."""
+"""``CAUSE``: the cause of an attempt's failure, from its output (``whesl why``)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NAMES = tuple(each.value for each in CauseClass)
 
 
 class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
-    """The task's output names a cause of one of these classes: at its end, of some also while it runs.
+    """The task's output shows a cause of one of these classes, for some classes already while it runs.
 
-    ``confidence``: how sure the cause has to be at least, 0 to 1.
+    ``confidence`` is the least confidence in the cause, 0 to 1.
     """
 
     alternatives = ("cause",)

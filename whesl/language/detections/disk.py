@@ -45,7 +45,7 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
         if above is None or path is None:
             return None
         metric = _METRICS[form.keywords[0].text]
-        # One of a hundred files or of a quota may be meant; no file system is as empty as that.
+        # 1 % of the files or of a quota is plausible; hardly any file system uses so little space.
         if above < _PERCENT or (above == _PERCENT and metric is DiskMetric.SPACE):
             check.warn(
                 "ESL080",
@@ -76,7 +76,7 @@ class _Disk(Detector):
     def __init__(self, exception: str, node: str, detection: DiskDetection) -> None:
         super().__init__(exception, node)
         self.detection = detection
-        self.raised = False  # and not seen well since
+        self.raised = False  # raised and not cleared since
 
     def disk(self, usage: Usage, now: float) -> Found:
         limit = self.detection

@@ -1,4 +1,4 @@
-"""``EXIT``: how a task ended."""
+"""``EXIT``: the exit code or signal that ended a task."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CodeRange(Record, frozen=True, kw_only=True):
 
 
 class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
-    """The task ended with one of these exit codes or signals; with neither given, with any failure.
+    """The task ended with one of these exit codes or signals; without codes and signals, with any failure.
 
-    ``excluded``: it ended with any failure but these codes.
+    With ``excluded`` the task ended with any failure but these codes.
     """
 
     alternatives = ("exit",)
@@ -76,7 +76,12 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
         return _Exits(exception, node, self)
 
     def covers(self, code: int, signal: int | None) -> bool:
-        """Whether an end is one of these."""
+        """Whether this detection covers an end of the task.
+
+        Args:
+            code: the exit status as a shell gives it.
+            signal: the signal that ended the task, None for none.
+        """
         if not self.codes and not self.signals:
             return code != 0
         by_code = any(codes.first <= code <= codes.last for codes in self.codes)

@@ -1,4 +1,4 @@
-"""``EXTERNAL``, ``PREDICTED`` and ``EXCEPTION n TIMES``: what the isolator is told of, or counts."""
+"""``EXTERNAL``, ``PREDICTED`` and ``EXCEPTION n TIMES``: exceptions from outside, predictions, counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ExternalDetection(Kind, frozen=True, kw_only=True, tag="external"):
-    """It is raised from outside (``whesl raise``), as every exception may be, and in no other way."""
+    """The exception is only raised from outside (``whesl raise``), which is possible for every exception."""
 
     alternatives = ("external",)
 
@@ -34,8 +34,8 @@ class ExternalDetection(Kind, frozen=True, kw_only=True, tag="external"):
 class PredictedDetection(Kind, frozen=True, kw_only=True, tag="predicted"):
     """A node of the task is predicted to fail (``whesl.model.evidence.PredictedFailure``).
 
-    ``node`` is a glob of its name, None for any; ``within``: at most so many seconds ahead; ``confidence``:
-    with at least this probability.
+    ``node`` is a glob of the node's name, None for any node; ``within`` is the greatest number of seconds
+    until the failure; ``confidence`` is the least probability.
     """
 
     alternatives = ("predicted",)
@@ -70,7 +70,7 @@ class PredictedDetection(Kind, frozen=True, kw_only=True, tag="predicted"):
 
 
 class CountDetection(Kind, frozen=True, kw_only=True, tag="count"):
-    """Another exception happened ``times`` times: it is transformed into this one before it is handled."""
+    """Another exception was raised ``times`` times; it is transformed into this one before its recovery."""
 
     alternatives = ("counted",)
     written = ("EXCEPTION exception n TIMES [WITHIN s]",)

@@ -1,4 +1,4 @@
-"""``JOB EXCEPTION``: what the resource manager raised on the job. Source: Flux RFC 21, exception events."""
+"""``JOB EXCEPTION``: exceptions that the resource manager raises on the job (Flux RFC 21)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"):
     """The resource manager raised an exception of exactly this type on the job or one of its steps.
 
-    ``severity`` n counts those of n and more severe ones, which have lower numbers; None counts all.
+    ``severity`` n covers severities 0 to n (0 is the most severe); None covers all.
     Source: Flux RFC 21, exception events.
     """
 

@@ -1,4 +1,4 @@
-"""The list of all kinds: what stands in the union is part of the language."""
+"""All kinds of detections of the language, as a union of their records."""
 
 from __future__ import annotations
 

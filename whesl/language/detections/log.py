@@ -1,8 +1,8 @@
 """``LOG``, ``MATCH``, ``ANY`` and ``MULTIPLE``, with ``RECURRING n WITHIN s``: lines make occurrences.
 
-An occurrence is one line with any of the patterns, or, for *all of*, the last missing one of the patterns.
-``times`` occurrences within ``within`` seconds, first line to last, complete the detection, and use up
-all lines that took part: a handler is not called again for what it has dealt with (custodian#390).
+An occurrence is one line with any of the patterns, or, for *all of*, the line with the last missing pattern.
+``times`` occurrences within ``within`` seconds, first line to last, complete the detection and use up all its
+lines: no line leads to a second recovery (custodian#390).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
 
-EVIDENCE_KEPT = 8  # lines shown for one exception: the newest, however many it took
+EVIDENCE_KEPT = 8  # newest lines that are kept as evidence of one exception
 
 
 class Require(str, Enum):
-    """How several patterns of one detection combine."""
+    """The combination of several patterns of one detection."""
 
     ANY = "any"
     ALL = "all"
 
 
 class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
-    """Any or all of the patterns, ``times`` times, within ``within`` seconds if given."""
+    """Any or all of the patterns were found ``times`` times, within ``within`` seconds if given."""
 
     alternatives = ("log", "anyOf", "multiple")
     written = (
@@ -54,7 +54,13 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> Kind | None:
-        """Return the record of patterns; one pattern with a timer is a hang."""
+        """Return the record of patterns, or of a hang for one pattern with a timer; None when it is wrong.
+
+        Args:
+            form: the statement's form.
+            check: converts the parts of the form and collects findings.
+            span: the statement's place.
+        """
         if form.timer is not None:
             return HangDetection.checked(form, check, span)
         patterns = check.patterns(form)
@@ -83,7 +89,7 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         return Reads(self.source, self.patterns)
 
     def one_line(self) -> Reads | None:
-        """Return the patterns, where one occurrence of one of them is enough."""
+        """Return the patterns if one occurrence of one pattern raises the exception; else None."""
         alone = self.times == 1 and (self.require is Require.ANY or len(self.patterns) == 1)
         return self.reads() if alone else None
 
@@ -100,16 +106,18 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
 
 
 class Window(Detector):
-    """The lines seen for one log detection and not used up."""
+    """Detector of patterns: the lines seen for one detection and not used up."""
 
     def __init__(self, exception: str, node: str, detection: LogDetection) -> None:
         super().__init__(exception, node)
         self.detection = detection
         self._patterns = tuple(dict.fromkeys(detection.patterns))
-        self._starts: deque[float] = deque(maxlen=detection.times)  # first line of each occurrence
+        # Times of the first line of each occurrence.
+        self._starts: deque[float] = deque(maxlen=detection.times)
         self._evidence: deque[Evidence] = deque(maxlen=max(EVIDENCE_KEPT, len(self._patterns)))
-        self._partial: dict[int, Evidence] = {}  # for *all of*: newest line of each pattern
-        self._counted: dict[str, int] = {}  # for *any of*: the last line counted, by file
+        # For *all of*: newest line of each pattern, by the pattern's number.
+        self._partial: dict[int, Evidence] = {}
+        self._counted: dict[str, int] = {}  # for *any of*: offset of the last counted line, by file
 
     def start(self, observed: float) -> None:
         self._starts.clear()
@@ -121,7 +129,14 @@ class Window(Detector):
         self._counted.pop(file, None)
 
     def line(self, sources: Sequence[Source], seen: Seen, now: float, observed: float) -> Found:
-        """Take a line; return the evidence when it completes the detection, else nothing."""
+        """Judge a line; return the evidence when the line completes the detection, else nothing.
+
+        Args:
+            sources: the sources that the line's file is read for.
+            seen: the pattern and the line.
+            now: seconds since the epoch.
+            observed: the observed time.
+        """
         if self.detection.source not in sources or seen.pattern not in self._patterns:
             return ()
         if self.detection.require is Require.ALL:
@@ -130,7 +145,7 @@ class Window(Detector):
                 return ()
         else:
             file, offset = seen.place
-            if self._counted.get(file) == offset:  # a second pattern in a line that was counted
+            if self._counted.get(file) == offset:  # a second pattern in a counted line
                 return ()
             self._counted[file] = offset
             start = now
@@ -165,7 +180,7 @@ class Window(Detector):
         return len(self._patterns) if self.detection.require is Require.ALL else 1
 
     def _complete(self, seen: Seen, now: float) -> float | None:
-        """Note one of *all of*; return when the set began if it is the last one missing."""
+        """Note a pattern of *all of*; once no pattern is missing, return the time of the first line."""
         self._partial[self._patterns.index(seen.pattern)] = seen.evidence
         within = self.detection.within
         if within is not None:

@@ -1,4 +1,4 @@
-"""``NODE DOWN`` and ``NODE DRAINED``: what became of a node of the task."""
+"""``NODE DOWN`` and ``NODE DRAINED``: the state of a node of the task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class NodeCondition(str, Enum):
-    """What a node detector waits for."""
+    """The state of a node that raises the detection."""
 
     DOWN = "DOWN"
     DRAINED = "DRAINED"
@@ -55,7 +55,7 @@ class _Nodes(Detector):
     def __init__(self, exception: str, node: str, detection: NodeDetection) -> None:
         super().__init__(exception, node)
         self.state = _STATES[detection.condition]
-        self.raised: set[str] = set()  # nodes that have not been seen well since
+        self.raised: set[str] = set()  # nodes that raised the exception and have not recovered since
 
     def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:
         if state is NodeState.UP:

@@ -1,4 +1,4 @@
-"""``OUTPUT``: files that a task that has ended well was to leave, and did not."""
+"""``OUTPUT``: promised files that a successful task did not leave, or left wrong."""
 
 from __future__ import annotations
 

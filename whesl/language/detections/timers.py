@@ -1,4 +1,4 @@
-"""``HANG``, ``SILENCE`` and ``PROGRESS``: what did not happen in time."""
+"""``HANG``, ``SILENCE`` and ``PROGRESS``: signs of life that did not come in time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
 
-TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
-_NUMBERS = "01234567890.0123456789 -1.5"  # in which an expression for a number is found
-PROGRESS_GROUP = "progress"  # the name that an unnamed group of PROGRESS is given
-# What torchrun prints where a worker has failed; it ends all others, and starts all anew or ends itself
+TIMEOUT_FLOOR = 1.0  # seconds of the shortest time-out: output is not more regular than that (CASMcode#327)
+_NUMBERS = "01234567890.0123456789 -1.5"  # sample text that an expression for a number has to match
+PROGRESS_GROUP = "progress"  # name of the group in PROGRESS that captures the number
+# torchrun prints this line when a worker has failed; it ends all other workers, and then restarts all or ends
 # (torch/distributed/elastic/multiprocessing/api.py).
 RESTARTS = Pattern(
     text=r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\) of binary", regex=True, captures=()
@@ -29,7 +29,7 @@ RESTARTS = Pattern(
 
 
 class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
-    """The pattern did not appear for ``timeout`` s; it starts with the first, or ``warmup`` s after."""
+    """The pattern did not appear for ``timeout`` s; the first such line, or ``warmup`` s, start the timer."""
 
     alternatives = ("hang",)
     written = (f'HANG LOG|MATCH "text" {STREAMS} TIMEOUT s; SILENCE TIMEOUT s watches all output',)
@@ -56,7 +56,7 @@ class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
         return f"how long it took between two lines; {wording.of_lines(*last)}" if last is not None else ""
 
     def reads(self) -> Reads:
-        """Return the sign of life."""
+        """Return the pattern that is the sign of life, and its source."""
         return Reads(self.source, (self.pattern,))
 
     def new_start(self) -> Pattern | None:
@@ -167,7 +167,7 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
 
 
 class Timer(Detector):
-    """A detection that is raised when its sign of life does not come; here a pattern's."""
+    """Detector of a missing sign of life; in this base class the sign is a line with the pattern."""
 
     kind = "hang"
     timed = True
@@ -181,9 +181,9 @@ class Timer(Detector):
         self.reads = detection.reads()
         self.anew = detection.new_start()
         self.warm = 0.0
-        self.left_at: float | None = None  # observed time; None: not armed
+        self.left_at: float | None = None  # observed time of the deadline; None while the timer is off
         self.last: Evidence | None = None
-        self.waited = False  # for a launcher, in this attempt
+        self.waited = False  # whether a launcher's time was added in this attempt
 
     def start(self, observed: float) -> None:
         self.warm = observed + self.warmup
@@ -195,7 +195,14 @@ class Timer(Detector):
         return self.left_at
 
     def line(self, sources: Sequence[Source], seen: Seen, now: float, observed: float) -> Found:
-        """Put it back by the sign of life, which ends the warm-up; a new start begins another one."""
+        """Reset the timer at a sign of life, which ends the warm-up; a restart begins another warm-up.
+
+        Args:
+            sources: the sources that the line's file is read for.
+            seen: the pattern and the line.
+            now: seconds since the epoch.
+            observed: the observed time.
+        """
         reads = self.reads
         if reads is None or reads.source not in sources:
             return ()
@@ -212,16 +219,23 @@ class Timer(Detector):
         return True
 
     def alive(self, observed: float) -> None:
-        """Let it run its whole time from now on."""
+        """Reset the timer to its whole time."""
         self.left_at = max(observed, self.warm) + self.timeout
 
     def put_off(self, seconds: float, observed: float, launching: float, raised: bool) -> None:
-        """Let it run longer, no more than its whole time, and once for a launcher more."""
+        """Extend the deadline, at most to the whole time from now; once per attempt, add a launcher's time.
+
+        Args:
+            seconds: how long the program was stopped.
+            observed: the observed time.
+            launching: seconds that a launcher may take to start the program, 0 for no launcher.
+            raised: whether the exception was raised while the program was stopped.
+        """
         if self.left_at is None and raised:
             self.left_at = observed
         if self.left_at is None:
             return
-        if self.last is None:  # it may have been starting still
+        if self.last is None:  # the program may still have been starting
             self.warm = min(self.warm + seconds, observed + self.warmup)
         whole = max(observed, self.warm) + self.timeout
         put_off = min(self.left_at + seconds, whole)
@@ -234,7 +248,7 @@ class Timer(Detector):
         return self.last is not None
 
     def overdue(self, now: float) -> Found:
-        """Raise it, and wait for the next sign of life or the next attempt."""
+        """Raise the exception, and turn the timer off until the next sign of life or the next attempt."""
         self.left_at = None
         reads, last = self.reads, self.last
         assert reads is not None
@@ -254,7 +268,7 @@ class Timer(Detector):
         )
 
     def missed(self) -> str:
-        """Return what did not happen."""
+        """Return a clause on the missing sign of life."""
         return "the pattern did not appear"
 
     def snapshot(self, observed: float) -> dict[str, Any]:
@@ -271,7 +285,7 @@ class Timer(Detector):
 
 
 class _Silence(Timer):
-    bytes = before = 0  # read in all, and before this attempt
+    bytes = before = 0  # bytes read in all attempts; bytes read before this attempt
 
     def start(self, observed: float) -> None:
         super().start(observed)
@@ -333,7 +347,7 @@ class _Progress(Timer):
 
 
 def _number(text: str) -> float | None:
-    """Return a number as programs print it, Fortran's ``1.0D+03`` too; None for what is none."""
+    """Return a number that a program has printed, also Fortran's ``1.0D+03``; None for other texts."""
     try:
         value = float(text.strip().replace("D", "E").replace("d", "e"))
     except ValueError:

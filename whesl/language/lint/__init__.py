@@ -1,1 +1,1 @@
-"""Rules that are well formed and cannot work: each is a warning, an error for ``whesl check --strict``."""
+"""Checks for valid rules that cannot work: findings are warnings, errors with ``whesl check --strict``."""

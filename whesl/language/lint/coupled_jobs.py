@@ -1,4 +1,4 @@
-"""Jobs that are declared as coupled, and that never run at the same time."""
+"""Check for jobs that are declared as coupled but never run at the same time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whesl.model.workflow import Workflow
 
 
 def apart_from_each_other(workflow: Workflow, jobs: Sequence[str]) -> str:
-    """Return why a list of globs couples no jobs, or some that wait for each other; "" where it is sound.
+    """Return why globs couple no jobs, or jobs that wait for each other; "" for globs without error.
 
     Args:
         workflow: the workflow.
-        jobs: the globs.
+        jobs: the globs of one DECLARE COUPLED JOB.
     """
     alone = tuple(msgspec.structs.replace(task, beside=(), coupled=()) for task in workflow.tasks)
     made = msgspec.structs.replace(workflow, tasks=alone).with_coupled((jobs,))

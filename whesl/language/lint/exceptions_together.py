@@ -1,4 +1,4 @@
-"""What exceptions mean beside each other: lines that two of them want, counts that are never reached."""
+"""Checks of several exceptions together: lines that two of them look for, counts that are never reached."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _OUTPUT = Source(stream=Stream.OUTPUT)
 
 
 def check(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[str, ExceptionSpec]) -> None:
-    """Find faults that are signs of life, patterns that another exception takes first, and vain counts.
+    """Find faults used as signs of life, lines that another exception takes first, counts never reached.
 
     Args:
-        findings: what is found is added here.
-        watched: all detections of what is watched, in their order.
-        exceptions: all that is watched, by name.
+        findings: the collection that warnings are added to.
+        watched: all detections of the watched exceptions, in the order of the file.
+        exceptions: the watched exceptions, by name.
     """
     _signs_of_life(findings, watched)
     _one_for_all(findings, watched)
@@ -59,7 +59,7 @@ def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
 
 
 def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
-    """Find texts of MULTIPLE that each line with another one of them has, too."""
+    """Find texts of MULTIPLE that are contained in another text of the same detection."""
     for each in watched:
         if not each.own or each.statement.form.keyword("MULTIPLE") is None:
             continue
@@ -77,7 +77,7 @@ def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
 
 
 def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:
-    """Find detections that are never complete: each of their lines has ended the attempt before."""
+    """Find detections that are never complete: another exception ends the attempt at each of their lines."""
     quick = [(each, one) for each in watched if (one := each.detection.one_line()) is not None]
     within = PatternIndex([one.patterns for _, one in quick])
     place = {name: number for number, name in enumerate(order)}
@@ -110,12 +110,12 @@ def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence
 
 
 def _goes_on(exception: ExceptionSpec) -> bool:
-    """Whether an exception leaves the attempt alone."""
+    """Whether the attempt goes on after an exception: all its steps only take checkpoints."""
     return bool(exception.steps) and all(step.operation == Operation.CHECKPOINT for step in exception.steps)
 
 
 def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[str, ExceptionSpec]) -> None:
-    """Find counts above what the counted exception is recovered from before its task ends."""
+    """Find counts above the number of times that the counted exception can be raised before its task ends."""
     for each in watched:
         name, word = each.detection.counted(), each.statement.form.part("count")
         counted = exceptions.get(name or "")

@@ -1,4 +1,4 @@
-"""Paths that cannot be meant: files of several jobs, file systems replaced by themselves, other notations."""
+"""Checks for paths with an unintended meaning: one file for several jobs, other notations, no replacement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whesl.language.spec import Operation, ResourceKind
 
 _OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")
 _WILD = frozenset("*?[")
-# What other programs put something in the place of, and rules do not: what stands there, what to write.
+# Notations that other programs expand and rules do not: expression for the notation, hint.
 _NOTATIONS = (
     (re.compile(r"%\d*[AaJjNnstux]\b|%\w+%"), "write a variable in its place, as in run-$SLURM_JOB_ID.log"),
     (re.compile(r"\$\(|`"), "commands are not run here: write a variable that has their output"),
@@ -30,13 +30,14 @@ _NOTATIONS = (
     (re.compile(r"^'.*'$"), "leave out the inner quotes"),
     (re.compile(r"(?<=\.\w{3})(?:[,;:]\s*|\s+)(?=\S+\.\w+$)"), "write a detection for each of the names"),
 )
-# The same of files that are searched: only arguments of a recovery have captures, which stand in braces.
+# Notations that are not expanded in the paths of searched files: those above, and captures in braces, which
+# only arguments of a recovery have.
 _OF_FILES = (
     *_NOTATIONS,
     (re.compile(r"[|<>]"), "commands are not run here: write the file alone"),
     (re.compile(r"\$?\{[a-z]\w*\}"), "write a variable of the job's environment, as $SLURM_JOB_NAME"),
 )
-# Of files that are read line by line.
+# Paths that are no text file: expression, hint.
 _NO_LINES = (
     (
         re.compile(r"^(?:stdout|stderr|output)$"),
@@ -49,16 +50,16 @@ _NO_LINES = (
     ),
     (re.compile(r"/$|(?:^|/)\.\.$|^\.$"), "write the file's name, too, or * for all files of the directory"),
 )
-# Every file of a directory that programs keep other things in.
+# Globs of all files of a directory that also holds other files.
 _EVERY = re.compile(r"(?:(?:\.\.?|~|/tmp|\$\w+|\$\{\w+\})/+)*[*?.]*[*?][*?.]*")
 
 
 def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
-    """Find such paths.
+    """Find paths of detections and recovery steps with an unintended meaning.
 
     Args:
-        findings: what is found is added here.
-        watched: all detections of what is watched.
+        findings: the collection that warnings are added to.
+        watched: all detections of the watched exceptions.
         done: all recovery steps.
     """
     for each in watched:
@@ -88,7 +89,7 @@ def _shared_file(findings: Findings, watched: Watched) -> None:
 
 
 def _not_expanded(findings: Findings, watched: Watched) -> None:
-    """Find paths with what is not expanded in them, and files without lines."""
+    """Find paths with notations that are not expanded, and files without lines of text."""
     form = watched.statement.form
     named: list[str] = []
     watched.detection.with_paths(lambda path: named.append(path) or path)  # type: ignore[func-returns-value]  # each
@@ -123,7 +124,7 @@ def _arguments(findings: Findings, done: Done) -> None:
 
 
 def _searched(path: str, signs: Sequence[tuple[re.Pattern[str], str]]) -> tuple[str, str] | None:
-    """Return the first of these signs in a path, and its hint; None for none."""
+    """Return the first notation of ``signs`` found in a path, and its hint; None for none."""
     return next(((part.group(), hint) for sign, hint in signs if (part := sign.search(path))), None)
 
 
@@ -159,7 +160,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _value(arguments: Word, value: str) -> Range:
-    """Return where a text of the arguments stands; all of them when it is written in another way."""
+    """Return the place of a text in the arguments, or of all arguments where it is written differently."""
     at = arguments.text.find(f'"{value}"')
     if at < 0:
         return Range(arguments.start, arguments.end)

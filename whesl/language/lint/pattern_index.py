@@ -1,4 +1,4 @@
-"""Which patterns stand in each line that has another one, found without comparing each two of them."""
+"""An index of patterns that every line with another pattern has, too, without comparing all pairs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from whesl.language.patterns_and_places import Pattern
 
 
 class PatternIndex:
-    """Groups of patterns, found by a pattern that has one of theirs in each of its lines.
+    """Finds the groups with a pattern that every line with another pattern has, too.
 
-    A text is kept under its first ``LEAST`` characters and its length. The texts in another one are found by
-    one look for each place in it, and for each length of those that begin like what stands there.
+    The key of a text is its first ``LEAST`` characters and its length. To find the texts contained in another
+    text, one look-up is made for each place in it and each length of texts with the characters at that place.
     """
 
     def __init__(self, groups: Sequence[Sequence[Pattern]]) -> None:
-        """Keep the patterns that tell one line from another.
+        """Index all patterns that are specific enough to tell lines apart (``LEAST``).
 
         Args:
-            groups: patterns; a group is told by its number.
+            groups: groups of patterns; a group's index identifies it.
         """
         self._expressions: defaultdict[str, list[int]] = defaultdict(list)
         self._texts: defaultdict[str, defaultdict[int, defaultdict[str, list[int]]]]
@@ -35,10 +35,10 @@ class PatternIndex:
                     self._texts[pattern.text[:LEAST]][len(pattern.text)][pattern.text].append(number)
 
     def included(self, pattern: Pattern) -> Iterator[int]:
-        """Give the number of each group with a pattern that each line with this one has, too.
+        """Yield the index of each group with a pattern that every line with this pattern has, too.
 
         Args:
-            pattern: an expression has itself alone, a text each text in it.
+            pattern: the pattern; an expression contains only itself, a text all its parts.
         """
         text = pattern.text
         if pattern.regex:

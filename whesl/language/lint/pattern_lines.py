@@ -1,4 +1,4 @@
-"""Patterns that find too much, or nothing: judged on lines that are known beforehand."""
+"""Checks for patterns that find too many lines, or none, by trying them on sample lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint.statements import LEAST, Done, Watched, named
 from whesl.language.patterns_and_places import Pattern
 
-# Lines of programs that are well. What is in most of them tells no fault.
+# Sample lines of programs without a fault; a pattern found in most of them indicates no fault.
 _ORDINARY = (
     "Starting run 7 on 2024-05-01 12:00:03",
     "step 120 of 1000, t = 1.25e-03, residual 4.2e-07",
@@ -23,8 +23,8 @@ _ORDINARY = (
     "All tasks are done. Elapsed time: 12.3 s",
     "done",
 )
-_MOST = 2  # of these, in which a pattern is that names hardly a letter or digit by itself
-# What launchers print when an attempt is ended and the next one starts.
+_MOST = 2  # sample lines that a pattern with fewer than ``LEAST`` letters and digits may be found in
+# Lines that launchers print when an attempt is ended and the next one starts.
 _RESTARTS = (
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
     "srun: forcing job termination",
@@ -36,7 +36,7 @@ _RESTARTS = (
     "flux-job: task(s) Terminated",
     "Terminated",
 )
-# What means something in a regular expression, and hardly ever stands in a line of a program as it is.
+# Constructs of regular expressions that hardly occur literally in a line of a program.
 _EXPRESSION = re.compile(
     r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:0-9|a-z|A-Z) | \(\?[iP:<=!] |
         \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ | \[([A-Za-z])(?i:\1)\] |
@@ -44,7 +44,7 @@ _EXPRESSION = re.compile(
     re.VERBOSE,
 )
 _NUMBER = "write MATCH, and \\d+ for a number"
-# What a shell, printf or another language puts something in the place of, and LOG does not.
+# Notations that a shell, printf or another language expands and LOG does not: expression, hint.
 _REPLACED = (
     (re.compile(r"^\*\w.*\w\*$|(?:^|\s)\*\.\w|\w\*$"), "leave the * out: a text is found anywhere in a line"),
     (re.compile(r"(?<![\d%])%\d*[dsufx]\b"), _NUMBER),
@@ -56,17 +56,17 @@ _REPLACED = (
     (re.compile(r"\{(?:[a-zA-Z]|num|number|step|rank|node|time)\}|<(?:[a-zA-Z]|num|number|int)>"), _NUMBER),
     (re.compile(r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)"), "write MATCH, where \\t and \\x1b are signs"),
 )
-# A word in brackets, which an expression takes for any one of its letters.
+# A word in brackets: a regular expression matches any one of its letters.
 _BRACKETED = re.compile(r"(?<!\\)\[([A-Za-z]{4,})\](?![*+?{])")
-_DRIVE = re.compile(r"\b[A-Za-z]:\\")  # of a path that is written with backslashes
+_DRIVE = re.compile(r"\b[A-Za-z]:\\")  # start of a path with backslashes
 
 
 def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
-    """Find patterns that ordinary lines have, that no line has, and that a restart prints.
+    """Find patterns of ordinary lines, of no line, and of lines that a restart prints.
 
     Args:
-        findings: what is found is added here.
-        watched: all detections of what is watched.
+        findings: the collection that warnings are added to.
+        watched: all detections of the watched exceptions.
         done: all recovery steps.
     """
     for each in watched:
@@ -92,9 +92,9 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
 
 
 def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternText) -> bool:
-    """Find a pattern of ordinary lines; return whether it is one."""
+    """Report a pattern that is found in ordinary lines; return whether it is one."""
     if not pattern.regex and not pattern.text.strip():
-        return True  # ESL051 is reported for it
+        return True  # reported as ESL051
     text = pattern.text.strip()
     short = named(pattern) < LEAST if not pattern.regex else not named(pattern)
     found = [line for line in _ORDINARY if found_in(pattern, line)]
@@ -147,7 +147,7 @@ def _restart(
     written: syntax.PatternText,
     done: Sequence[Done],
 ) -> None:
-    """Find a pattern in what is printed because an attempt is ended, or started again."""
+    """Report a pattern that is found in lines printed at the end or the restart of an attempt."""
     name = watched.exception.name
     own = [each.step.arguments for each in done if each.statement.exception.text == name]
     for arguments in own:

@@ -1,4 +1,4 @@
-"""What the checks of this folder look at: statements beside the records that they became."""
+"""Input of the checks of this package: statements with the records made of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from whesl.language.detections.kinds import Detection
 from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec, RecoveryStep
 
-LEAST = 3  # letters and digits of a pattern that tells one line from another
-# Of an expression: what names no letter or digit by itself.
+LEAST = 3  # letters and digits that a pattern needs to be specific to a line
+# Parts of an expression that name no particular letter or digit.
 _NAMELESS = re.compile(r"\(\?P<\w+>|\(\?.|\\.|\[\^?\]?[^\]]*\]|\{[^}]*\}")
 _GLOB = frozenset("*?[")
 _OUTPUTS = frozenset({Stream.STDOUT, Stream.STDERR, Stream.OUTPUT})
@@ -22,7 +22,7 @@ _OUTPUTS = frozenset({Stream.STDOUT, Stream.STDERR, Stream.OUTPUT})
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A detection as it is written and as it is meant. ``own``: it stands in no included file."""
+    """A detection's statement with its record and its exception. ``own``: the statement is in no library."""
 
     statement: syntax.Detected
     detection: Detection
@@ -31,43 +31,58 @@ class Watched:
 
     @property
     def reads(self) -> Reads | None:
-        """The patterns that are looked for, and where; None for none."""
+        """The patterns of the detection and their source; None for a detection without patterns."""
         return self.detection.reads()
 
     def patterns(self) -> Iterator[tuple[Pattern, syntax.PatternText]]:
-        """Give each pattern of lines, with its text in the file."""
+        """Yield each pattern of the detection, with its text in the file."""
         if (reads := self.reads) is not None:
             yield from zip(reads.patterns, self.statement.form.patterns, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A recovery step as it is written and as it is meant."""
+    """A recovery step's statement and its record."""
 
     statement: syntax.Recovered
     step: RecoveryStep
 
 
 def named(pattern: Pattern) -> int:
-    """Return how many letters and digits a pattern names by themselves."""
+    """Return the number of particular letters and digits in a pattern."""
     text = _NAMELESS.sub("", pattern.text) if pattern.regex else pattern.text
     return sum(sign.isalnum() for sign in text)
 
 
 def same_lines(one: Source, other: Source) -> bool:
-    """Whether a line of one source may be a line of the other."""
+    """Whether a line of one source may be a line of the other source, too.
+
+    Args:
+        one: a source.
+        other: another source.
+    """
     if one == other:
         return True
     return Stream.OUTPUT in (one.stream, other.stream) and {one.stream, other.stream} <= _OUTPUTS
 
 
 def same_jobs(one: ExceptionSpec, other: ExceptionSpec) -> bool:
-    """Whether a job may be covered by both."""
+    """Whether the globs of two exceptions may cover the same job.
+
+    Args:
+        one: an exception.
+        other: another exception.
+    """
     return any(_covers(a, b) or _covers(b, a) for a in one.jobs for b in other.jobs)
 
 
 def all_jobs(one: ExceptionSpec, of: ExceptionSpec) -> bool:
-    """Whether the first covers all jobs of the second, as far as their globs tell."""
+    """Whether the globs of one exception cover all jobs of another one.
+
+    Args:
+        one: the exception that covers.
+        of: the exception whose jobs are covered.
+    """
     return all(any(_covers(own, job) for own in one.jobs) for job in of.jobs)
 
 

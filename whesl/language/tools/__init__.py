@@ -1,1 +1,1 @@
-"""What works on specifications: canonical layout, sentences, sample lines."""
+"""Tools for specifications: canonical layout, sentences, sample lines."""

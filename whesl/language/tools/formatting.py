@@ -1,8 +1,8 @@
 """The canonical layout of a specification: words, texts and comments stay, blanks and line ends change. Pure.
 
-One blank between words, a statement on its line where it fits into ``WIDTH`` columns, lists and arguments
-one entry a line where it does not, at most one empty line in a row. Statements keep their order. What was
-made is read again before it is returned, so that no word or comment can be lost by a defect here.
+One blank separates words; a statement is one line where it fits into ``WIDTH`` columns, otherwise its lists
+and arguments have one entry per line; at most one empty line stands in a row. Statements keep their order.
+The result is parsed before it is returned, so that a defect of this module cannot lose a word or comment.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from whesl.language.result import Result
 
 WIDTH = 100
 INDENT = "    "
-_COMMENT = 0  # the kind of a comment, which is no token to the parser
+_COMMENT = 0  # kind of a comment's token; the parser has no such token
 _GAP_COMMENT = re.compile(r"#[^\r\n]*")
-# Words that may begin a line of a statement that is too long for one.
+# Words that may begin a continued line of a long statement.
 _CLAUSES = frozenset({TOKEN.LIMIT, TOKEN.BACKOFF, TOKEN.ELSE, TOKEN.RAISE})
 _TIGHT_BEFORE = frozenset({TOKEN.COMMA, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT})
 _TIGHT_AFTER = frozenset({TOKEN.OPEN, TOKEN.DOT, TOKEN.DASH})
@@ -31,7 +31,7 @@ _TIGHT_AFTER = frozenset({TOKEN.OPEN, TOKEN.DOT, TOKEN.DASH})
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """The layout of a text, or None with the findings when its syntax is broken."""
+    """The layout of a text; None, with findings, for a text with syntax errors."""
 
     text: str | None
     findings: Result
@@ -41,10 +41,10 @@ def layout(content: bytes | str, file: str) -> Formatted:
     """Return the canonical layout of a specification.
 
     Args:
-        content: the file's bytes or text. What it includes is not looked at.
-        file: its name, for findings.
+        content: the file's bytes or text. Included files are not read.
+        file: the file's name, for findings.
 
-    Raises RuntimeError if the layout would not say the same: a defect of this module.
+    Raises RuntimeError if the layout would change the meaning: a defect of this module.
     """
     source = Source(content, file)
     if source.readable:
@@ -64,7 +64,7 @@ def layout(content: bytes | str, file: str) -> Formatted:
 
 
 def _words(source: Source) -> Iterator[Lexeme]:
-    """Yield all tokens of a text, with its comments as tokens between them."""
+    """Yield all tokens of a text; comments are tokens, too."""
     at = 0
     for lexeme in (x for found in statements(source) for x in found[:-1]):
         yield from _comments(source.text, at, lexeme.start)
@@ -79,9 +79,10 @@ def _comments(text: str, start: int, end: int) -> Iterator[Lexeme]:
 
 
 def _said(source: Source) -> tuple[list[tuple[int, str]], list[str]]:
-    """Return the words and the comments of a text, each in their order, without its layout.
+    """Return the words of a text in their order, and its comments in their order.
 
-    Apart, since the comma behind an entry goes before the comment that stands beside it.
+    Words and comments are separate lists, since the layout moves the comma of an entry before the comment
+    beside the entry.
     """
     said, comments = [], []
     for word in _words(source):
@@ -105,7 +106,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _List:
-    """What stands in brackets. The last entry has no words if comments stand before the bracket's end."""
+    """A list in brackets. Comments before the closing bracket are in a last entry without words."""
 
     entries: list[_Entry]
 
@@ -128,7 +129,7 @@ def _render(source: Source) -> str:
     while at < len(words):
         word = words[at]
         if word.type == TOKEN.NEWLINE:
-            # A second one in a row is an empty line; none at the file's beginning.
+            # A second line end in a row is an empty line, which is dropped at the file's beginning.
             empty = bool(lines) and (at == 0 or words[at - 1].type == TOKEN.NEWLINE or empty)
             at += 1
             continue
@@ -141,7 +142,7 @@ def _render(source: Source) -> str:
         else:
             statement, at = _statement(words, at)
             lines += _laid_out(statement)
-        # The end of its own line is no empty one.
+        # The end of a comment's own line is no empty line.
         if at < len(words) and words[at].type == TOKEN.NEWLINE:
             at += 1
             empty = at < len(words) and words[at].type == TOKEN.NEWLINE
@@ -153,7 +154,7 @@ def _begins_statement(entry: _Entry) -> bool:
 
 
 def _statement(words: list[Lexeme], at: int) -> tuple[_Statement, int]:
-    """Return the statement that begins at a word, and where its line ends."""
+    """Return the statement that begins at a word, and the number of the word that ends its line."""
     statement = _Statement()
     while at < len(words) and words[at].type != TOKEN.NEWLINE:
         word = words[at]
@@ -169,9 +170,9 @@ def _statement(words: list[Lexeme], at: int) -> tuple[_Statement, int]:
 
 
 def _entries(words: list[Lexeme], at: int) -> tuple[list[_Entry], int]:
-    """Return the entries of a list, and where its bracket is."""
+    """Return the entries of a list, and the number of its closing bracket."""
     entries = [_Entry()]
-    fresh = True  # nothing but a bracket's or line's beginning before
+    fresh = True  # whether only a bracket or a line end precedes
     while words[at].type != TOKEN.CLOSE:
         word, entry = words[at], entries[-1]
         if word.type == TOKEN.NEWLINE:
@@ -218,7 +219,7 @@ def _lines(statement: _Statement) -> list[str]:
 
 
 def _continued(statement: _Statement) -> list[str]:
-    """Return a statement on several lines with backslashes, cut where a part of its own begins."""
+    """Return a statement on several lines with backslashes; each further line begins with a clause."""
     words = statement.words
     kinds = [word.type if isinstance(word, Lexeme) else None for word in words]
     if kinds[:2] == [TOKEN.EXCEPTION, TOKEN.DETECTION]:
@@ -237,7 +238,7 @@ def _continued(statement: _Statement) -> list[str]:
 
 
 class _Line:
-    """Puts the words of a statement together, on one line or, from its lists and arguments on, on several."""
+    """Joins the words of a statement on one line, or on several with its lists and arguments spread."""
 
     def __init__(self, statement: _Statement) -> None:
         self._words = statement.words
@@ -274,9 +275,9 @@ class _Line:
         return lines
 
     def _list(self, found: _List) -> Iterator[str]:
-        """Yield what stands behind the bracket on its line, and then the lines of the entries.
+        """Yield the rest of the bracket's line, and then the lines of the entries.
 
-        A name such as DECLARE would begin a statement if it began a line.
+        An entry such as DECLARE, which would begin a statement, is not put at the beginning of a line.
         """
         entries = [entry for entry in found.entries if entry.words]
         bare = [_begins_statement(entry) for entry in entries]
@@ -300,14 +301,14 @@ class _Line:
         text, before = "", None
         for word in entry.words:
             if self._jobs:
-                text += word.text  # the parts of a job's name stand without blanks
+                text += word.text  # the parts of a job's name are joined without blanks
             else:
                 text += self._blank(before, word) + word.text
             before = word
         return text
 
     def _blank(self, before: Lexeme | None, word: Lexeme) -> str:
-        """Return what stands between two words."""
+        """Return the blank between two words, or an empty string."""
         if before is None or word.type in _TIGHT_BEFORE or before.type in _TIGHT_AFTER:
             return ""
         if word.type == TOKEN.OPEN and self._offers:
@@ -321,7 +322,7 @@ class _Line:
 
 
 def _one_line(word: Lexeme) -> str:
-    """Return a word; arguments on one line, as they are if they are not JSON."""
+    """Return a word; arguments are put on one line, unless they are no JSON."""
     tree = _tree(word) if word.type == TOKEN.JSON_OBJECT else None
     return word.text if tree is None else _inline(tree)
 
@@ -333,14 +334,14 @@ def _expanded(word: Lexeme) -> list[str]:
 
 @dataclass(slots=True)
 class _Node:
-    """An object or list: its brackets, and its entries with their names (empty in a list)."""
+    """A JSON object or list: its brackets, and its entries with their names (empty in a list)."""
 
     brackets: str
     entries: list[tuple[str, str | _Node]]
 
 
 def _tree(word: Lexeme) -> _Node | None:
-    """Return arguments as a tree of the texts that they are written with; None when they are not JSON."""
+    """Return arguments as a tree of their original texts; None when they are not JSON."""
     text = plain(word.text)
     try:
         json.loads(text)
@@ -352,7 +353,7 @@ def _tree(word: Lexeme) -> _Node | None:
 
 
 def _object(parts: Iterator[str], brackets: str) -> _Node:
-    """Read an object or list from behind its first bracket to its last."""
+    """Read a JSON object or list, from after its opening bracket to its closing one."""
     node = _Node(brackets, [])
     name = ""
     value: str | _Node | None = None

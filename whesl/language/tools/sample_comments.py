@@ -1,13 +1,13 @@
-"""What the authors of a specification say about its patterns, in comments of a fixed form.
+"""Comments of a fixed form, in which authors describe the patterns of a specification.
 
-Lines that begin with ``#:`` and stand directly above a statement belong to it::
+Lines that begin with ``#:`` directly above a statement belong to that statement::
 
-    #: A rank called MPI_Abort.                                  above DECLARE EXCEPTION: what it is
-    #: source open-mpi/ompi v4.1.8, ompi/mpi/help-mpi-api.txt          above a detection: who prints the line
-    #: sees MPI_ABORT was invoked on rank 1 in communicator ...  a line that the detection is to find
-    #: ignores NOTE: invoking MPI_ABORT causes ...               a line that it must not find
+    #: A rank called MPI_Abort.                                  above DECLARE EXCEPTION: its meaning
+    #: source open-mpi/ompi v4.1.8, ompi/mpi/help-mpi-api.txt    above a detection: the program's source
+    #: sees MPI_ABORT was invoked on rank 1 in communicator ...  a line that the detection has to find
+    #: ignores NOTE: invoking MPI_ABORT causes ...               a line that the detection must not find
 
-The shipped libraries are held to it by tests, files of a site by ``whesl check --samples``.
+Tests check the sample lines of the shipped libraries, ``whesl check --samples`` those of a site's files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAMPLE = re.compile(r"[ \t]*#:(.*)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A line, and the line of the file that it stands in, from 1."""
+    """A sample line, and the number of the file's line that contains it, from 1."""
 
     text: str
     line: int
@@ -45,14 +45,19 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a file says about its exceptions, by name, and about its detections, in their order."""
+    """The notes of a file about its exceptions, by name, and about its detections, in their order."""
 
     exceptions: dict[str, Note]
     detections: tuple[Note, ...]
 
 
 def read(content: bytes | str, file: str) -> Notes:
-    """Return what the comments of a specification say about its statements; a broken one has none."""
+    """Return the notes in the comments of a specification; a statement with errors has no note.
+
+    Args:
+        content: the file's bytes or text.
+        file: the file's name.
+    """
     source = Source(content, file)
     lines = lines_of(source.text)
     exceptions: dict[str, Note] = {}
@@ -70,7 +75,7 @@ def read(content: bytes | str, file: str) -> Notes:
 def _note(lines: list[str], exception: str, line: int) -> Note:
     found: dict[str, list[Sample]] = {kind: [] for kind in _KINDS}
     about: list[str] = []
-    first = line - 1  # the statement's own index, below the comments
+    first = line - 1  # index of the statement's line, below the comments
     while first > 0 and _SAMPLE.match(lines[first - 1]):
         first -= 1
     for number in range(first, line - 1):

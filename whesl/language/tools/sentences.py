@@ -1,4 +1,4 @@
-"""A specification in sentences: what is watched for, and what is done. Pure."""
+"""A specification in sentences: the events that raise exceptions, and the recoveries. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNKNOWN = {
 
 
 class Sentence(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence, and where in the specification it comes from (``file:line``)."""
+    """A sentence, and the place of its statement in the specification (``file:line``)."""
 
     text: str
     place: str
@@ -37,9 +37,9 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
     """One exception in sentences.
 
-    ``when`` are the ways to raise it, ``then`` the steps of its recovery in their order; ``budget`` says how
-    often, ``otherwise`` what happens after that, ``told`` what the resource manager is told, if anything.
-    ``restarts``: whether the program is ended and started again.
+    ``when`` are the ways to raise the exception, ``then`` are its recovery's steps in their order; ``budget``
+    is the number of recoveries, ``otherwise`` the action after the last one, ``told`` the exception raised
+    with the resource manager (empty for none). ``restarts``: whether the recovery restarts the program.
     """
 
     name: str
@@ -78,7 +78,12 @@ def _explained(spec: Spec, exception: ExceptionSpec) -> Explained:
 
 
 def done(spec: Spec, step: RecoveryStep) -> str:
-    """Return a recovery step as a clause: who does what to which resource."""
+    """Return a recovery step as a clause: entity, operation and resource.
+
+    Args:
+        spec: the specification, for its custom handlers.
+        step: the recovery step.
+    """
     operation = f"{step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
     if handler is not None:

@@ -1,6 +1,6 @@
-"""Resource managers behind one port (``whesl.managers.resource.port``), and the choice between them.
+"""The choice between resource managers, which all stand behind one port (``whesl.managers.resource.port``).
 
-Adapters are imported only when they are chosen. Third parties offer theirs with entry points of the group
+Adapters are imported only when they are chosen. Third parties offer adapters with entry points of the group
 ``whesl.managers.resource``: the name ends in ``-scheduler`` for a scheduler (called with keyword options) and
 in ``-allocation`` for an allocation (called with the environment); an allocation may have a static method
 ``present(environ) -> bool`` that says whether a process is inside a job of its kind.
@@ -24,8 +24,8 @@ SCHEDULERS = tuple(BUILT_IN)
 def current_allocation(environ: Mapping[str, str]) -> Allocation:
     """Return the allocation that a process with this environment runs in.
 
-    That of a third party first, then the local manager's, Flux's (also where Flux was started inside a Slurm
-    job: it is the inner one), Slurm's, and this machine as its own.
+    The first allocation that is present counts, in this order: a third party's, the embedded manager's,
+    Flux's (inside a Slurm job, too), PBS's, Slurm's, and this machine without a resource manager.
     Raises CouldNotObserveError for a damaged environment.
     """
     for offer in _offers("-allocation").values():
@@ -47,9 +47,9 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
 
 
 def withheld(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables on a job's nodes that its environment lacks, as its resource manager tells them.
+    """Return the variables on a job's nodes that the environment lacks, asked from the resource manager.
 
-    Raises CouldNotObserveError, RefusedError or TransientError when the resource manager does not tell.
+    Raises CouldNotObserveError, RefusedError or TransientError when the resource manager gives no answer.
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
         return {}
@@ -59,7 +59,11 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def scheduler(name: str, **options: Any) -> Scheduler:
-    """Return a scheduler by name (``local``, ``slurm``, ``pbs``, ``flux``, a third party's) with its options.
+    """Return the scheduler of a resource manager.
+
+    Args:
+        name: ``local``, ``slurm``, ``pbs``, ``flux``, or the name that a third party's adapter has.
+        options: keyword arguments of the scheduler's class.
 
     Raises UsageError for an unknown name.
     """
@@ -68,11 +72,11 @@ def scheduler(name: str, **options: Any) -> Scheduler:
 
 
 def scheduler_of(name: str, cluster: Mapping[str, str]) -> Scheduler:
-    """Return the scheduler of a certain cluster.
+    """Return the scheduler of one cluster.
 
     Args:
-        name: the resource manager's.
-        cluster: variables of the environment that say which cluster (``cluster_environment.described``).
+        name: the resource manager's name.
+        cluster: environment variables that identify the cluster (``cluster_environment.described``).
 
     Raises UsageError for an unknown name.
     """
@@ -83,10 +87,10 @@ def scheduler_of(name: str, cluster: Mapping[str, str]) -> Scheduler:
 
 
 def submitted_to(name: str) -> Scheduler:
-    """Return the scheduler that the job of this process was submitted to, and others of the same user.
+    """Return the scheduler that this process's job was submitted to.
 
     Args:
-        name: of the resource manager that the job is one of.
+        name: the name of the job's resource manager.
 
     Raises UsageError for an unknown name.
     """
@@ -97,15 +101,15 @@ def submitted_to(name: str) -> Scheduler:
 
 
 def default_manager(environ: Mapping[str, str]) -> str:
-    """Return the resource manager to submit to when none was named.
+    """Return the resource manager to submit to when the user named none.
 
-    A cluster or instance of the user's own that the environment names comes first; a ``flux`` command alone
-    says little, as it may be there for use inside jobs of Slurm.
+    An embedded cluster or Flux instance that the environment names comes first. A ``flux`` command alone
+    counts last, because sites install it for use inside Slurm jobs, too.
 
     Args:
         environ: the caller's environment.
 
-    Raises UsageError where there is none.
+    Raises UsageError where no resource manager is found.
     """
     from shutil import which
 
@@ -114,7 +118,7 @@ def default_manager(environ: Mapping[str, str]) -> str:
     for name, one in BUILT_IN.items():
         if name in there and (one.embedded or one.user_instances) and all(map(environ.get, one.cluster)):
             return name
-    # The reverse of the table's order, which is from the inner managers to the outer ones.
+    # The table lists inner managers before outer ones; submission prefers the outer ones.
     outside = [name for name, one in reversed(BUILT_IN.items()) if not one.embedded]
     for name in outside:
         if name in there:
@@ -153,7 +157,7 @@ def _loaded(place: str) -> Any:
 
 
 def _offers(suffix: str) -> dict[str, Any]:
-    """Return the entry points of one face, by the resource manager's name."""
+    """Return third parties' entry points whose names end in the suffix, by the resource manager's name."""
     if not offered():
         return {}
     from importlib.metadata import entry_points
@@ -163,7 +167,7 @@ def _offers(suffix: str) -> dict[str, Any]:
 
 
 def offered() -> bool:
-    """Whether third parties offer any adapter. Most often none does, which the library needs 10 ms to say."""
+    """Whether third parties offer any adapter; faster than importlib.metadata, which needs 10 ms."""
     import os
     import sys
 
@@ -172,7 +176,7 @@ def offered() -> bool:
             names = os.listdir(place or ".")  # noqa: PTH208  # pathlib costs milliseconds
         except OSError:
             if os.path.isfile(place):  # noqa: PTH113
-                return True  # only the library can look into an archive
+                return True  # an archive: only importlib.metadata can look into it
             continue
         for name in names:
             if not name.endswith((".dist-info", ".egg-info", ".egg")):

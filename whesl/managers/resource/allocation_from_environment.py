@@ -1,6 +1,6 @@
-"""A job's allocation, as far as its environment alone tells. Standard library only, for ``whesl exec``.
+"""A job's allocation, read from the environment alone. Standard library only, for ``whesl exec``.
 
-Slurm, and no resource manager at all. Any other has to be asked
+Covers Slurm jobs and hosts without a resource manager. Allocations of other resource managers need queries
 (``whesl.managers.resource.current_allocation``).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Given(SimpleNamespace):
-    """As ``whesl.managers.resource.port.AllocationInfo``."""
+    """An allocation with the fields of ``whesl.managers.resource.port.AllocationInfo``."""
 
     rjms: str
     job_id: str
@@ -28,10 +28,10 @@ class Given(SimpleNamespace):
 
 
 def given(environ: Mapping[str, str]) -> Given | None:
-    """Return the allocation; None where the resource manager has to be asked.
+    """Return the allocation; None where only a query to the resource manager tells it.
 
     Args:
-        environ: the process's.
+        environ: the process's environment.
 
     Raises CouldNotObserveError for a damaged environment.
     """
@@ -65,7 +65,7 @@ def launch_environment(active: Sequence[str], environ: Mapping[str, str]) -> dic
 
     Args:
         active: the nodes in use.
-        environ: of a job of which ``given`` knows.
+        environ: the environment of a job for which ``given`` returns an allocation.
     """
     from whesl.managers.resource.slurm.attempt_environment import for_nodes
 

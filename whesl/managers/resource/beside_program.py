@@ -1,6 +1,6 @@
-"""What runs beside a job's program on each of its nodes: of which job that is, where, and its start.
+"""Helpers for processes that run beside a job's program: the job's id, the node's name, a start on all nodes.
 
-It is read from the environment alone: no resource manager has to answer for that.
+Everything is read from the environment: no resource manager has to answer.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from pathlib import Path
 
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 
-# A script of Flux has the id of its own job as that of the enclosing one, also inside a job of Slurm.
+# Flux puts the id of a batch script's own job into FLUX_ENCLOSING_ID, inside a Slurm job, too.
 _IDS = ("FLUX_ENCLOSING_ID", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID")
 
 
 def job_id(environ: Mapping[str, str]) -> str:
-    """Return the id of the job that a process with this environment is in, '' for none."""
+    """Return the id of the job that a process with this environment belongs to, '' outside a job."""
     return next(filter(None, map(environ.get, _IDS)), "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
 
 
 def node_name(environ: Mapping[str, str]) -> str:
-    """Return this node's name, as the resource manager has it; clients in C do the same."""
-    # Flux hands the script's environment, Slurm's variables included, to processes on other nodes.
+    """Return this node's name as the resource manager spells it; the C clients use the same rule."""
+    # Flux copies the script's SLURMD_NODENAME to processes on other nodes, where the name is wrong.
     slurm = "" if environ.get("FLUX_URI") else environ.get("SLURMD_NODENAME")
     return slurm or socket.gethostname()
 
@@ -30,22 +30,23 @@ def node_name(environ: Mapping[str, str]) -> str:
 def on_nodes(
     environ: Mapping[str, str], command: Sequence[str], nodes: Sequence[str], allocated: Sequence[str]
 ) -> list[str]:
-    """Return what runs a command once on each of some nodes; the command itself outside a job.
+    """Return the command line that runs a command once on each given node; outside a job, the command itself.
 
     Args:
-        environ: of the job's script.
-        command: the command.
-        nodes: those that live and are used.
-        allocated: all of the job; in Flux in the order of its ranks.
+        environ: the environment of the job's script.
+        command: the command and its arguments.
+        nodes: the nodes that live and are in use.
+        allocated: all nodes of the job; for Flux in the order of its ranks.
 
-    Raises UsageError for a node that the job has not.
+    Raises UsageError for a node that does not belong to the job.
     """
-    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):  # an instance, perhaps in a job of Slurm
+    # A Flux instance, perhaps inside a Slurm job.
+    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):
         ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
         chosen = "all" if len(nodes) == len(allocated) else ",".join(ranks)
         return ["flux", "exec", f"--rank={chosen}", *command]
     if environ.get("SLURM_JOB_ID") and not environ.get("FLUX_URI"):
-        # The others stay where one of the nodes is lost.
+        # With --no-kill, the tasks on the other nodes go on when a node is lost.
         step = ["srun", "--overlap", "--no-kill", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
         return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *command]
     file = environ.get(WHOLE) or environ.get("PBS_NODEFILE")

@@ -1,6 +1,6 @@
-"""The cluster that a job runs on, by the job's environment, and the environment to ask it from elsewhere.
+"""The variables that identify a job's cluster, and the environment in which commands query that cluster.
 
-Standard library only: ``whesl exec`` writes it down before the program runs.
+Standard library only: ``whesl exec`` records the cluster before the program runs.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Variables that say which cluster is submitted to; PATH has the commands that ask it.
+# Variables that identify the cluster that jobs are submitted to; PATH finds the cluster's commands.
 VARIABLES = ("PATH", *(name for manager in BUILT_IN.values() for name in manager.cluster))
 _FILES = {name: before for manager in BUILT_IN.values() for name, before in manager.files.items()}
 
 
 def described(rjms: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that say on which cluster a job runs.
+    """Return the variables that identify the cluster on which a job runs.
 
     Args:
         rjms: the resource manager's name.
@@ -31,10 +31,10 @@ def described(rjms: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def outside(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without an embedded cluster's commands, which ``whesl local env`` puts in front.
+    """Return an environment without an embedded cluster, which ``whesl local env`` puts first in PATH.
 
     Args:
-        environ: of a process that may have been started in view of such a cluster.
+        environ: the environment of a process that may see an embedded cluster.
     """
     cluster = environ.get("WHESL_LOCAL")
     found = {name: value for name, value in environ.items() if name != "WHESL_LOCAL"}
@@ -47,14 +47,14 @@ def outside(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def asking(environ: Mapping[str, str], cluster: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which commands ask a given cluster of Slurm or Flux.
+    """Return the environment in which commands query a given cluster.
 
-    A variable that names a file which is not on this host (a node's copy of slurm.conf, a broker's socket) is
-    left out: the caller's own one holds then.
+    A cluster variable is left out where it names a file that this host does not have (a node's copy of
+    slurm.conf, a broker's socket): the caller's own value counts then.
 
     Args:
         environ: the caller's environment.
-        cluster: the variables of the cluster's job or workflow.
+        cluster: the cluster's variables, from the environment of a job or workflow.
     """
     known = {}
     for name, value in cluster.items():

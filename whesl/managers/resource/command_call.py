@@ -1,4 +1,4 @@
-"""One call of a resource manager's command, to its end; a missing answer is told from a refusal."""
+"""One call of a resource manager's command, to its end; a missing answer is no refusal."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def call(
 
     Args:
         command: the command and its arguments.
-        environ: its whole environment.
-        timeout: seconds after which it counts as unanswered.
-        silent: what a user can do about a manager that does not answer.
-        missing: what a user can do about a command that is not there.
-        cwd: where it runs.
-        text: its standard input.
+        environ: the command's whole environment.
+        timeout: seconds after which the command counts as unanswered.
+        silent: the hint for users when the command does not answer.
+        missing: the hint for users when the command cannot be started.
+        cwd: the command's working directory; None for the caller's.
+        text: the command's standard input.
 
-    Raises CouldNotObserveError when there was no answer: the command may still have been carried out.
+    Raises CouldNotObserveError without an answer: the command may still have taken effect.
     """
     try:
         return subprocess.run(

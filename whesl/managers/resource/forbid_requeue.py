@@ -1,4 +1,4 @@
-"""Forbidding a resource manager to run a job again by itself, once WHESL can."""
+"""Forbids the resource manager to requeue a job by itself, once WHESL can requeue the job."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LOG = logging.getLogger(__name__)
 
 
 def take_over(allocation: Allocation) -> None:
-    """Tell the resource manager, in a thread, not to run the job again by itself; no answer is awaited.
+    """Tell the resource manager, in a background thread, not to requeue the job by itself.
 
-    Where it cannot be told, it may run the job again when its script's node is lost: under the same id, and
-    only after it has ended this run.
+    When the call fails, the resource manager may still requeue the job after the loss of its script's node:
+    under the same id, and only after this run has ended.
 
     Args:
-        allocation: the resource manager's inside face.
+        allocation: the job's allocation.
     """
     if isinstance(allocation, ForbidsRequeue):
         threading.Thread(target=_forbid, args=(allocation,), name="take-over", daemon=True).start()

@@ -1,6 +1,6 @@
-"""Variables by which WHESL's submission command tells a job of its spares and of requeues.
+"""Variables in which WHESL's submission command passes a job its spares and its user's requeue choice.
 
-Standard library only, and little of it: what starts a task loads this before the task runs.
+Standard library only, and few modules: the program that starts a task loads this module before the task runs.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How many nodes of the job are spares, and the task that this is said of.
+# "COUNT WORKFLOW/STEP": how many nodes of the step's job are spares.
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
-# What the user has said of running the job again, and the task that this is known of.
+# "CHOICE WORKFLOW/STEP": the user's choice on requeues of the step's job: NOTHING, YES or NO.
 REQUEUE_SAID = "WHESL_REQUEUE_SAID"
-# The user has said nothing: the resource manager may run the job again until its isolator was heard.
+# The user has made no choice: the resource manager may requeue the job until its isolator has registered.
 NOTHING = "nothing"
 YES, NO = "requeue", "no-requeue"
 
 
 def inside(spares: int, requeue: str, workflow: str, step: str) -> dict[str, str]:
-    """Return the variables by which a job knows its spares, and what its user has said of a requeue.
+    """Return the variables that pass a job its number of spares and its user's requeue choice.
 
-    ``requeue`` is ``NOTHING``, ``YES`` or ``NO``; '' where it is not known.
+    Args:
+        spares: how many nodes of the job are spares.
+        requeue: ``NOTHING``, ``YES`` or ``NO``; '' where the user's choice is unknown.
+        workflow: the workflow's id.
+        step: the step's name.
     """
     whose = f"{workflow}/{step}"
     known = {REQUEUE_SAID: f"{requeue} {whose}"} if requeue else {}
@@ -29,13 +33,25 @@ def inside(spares: int, requeue: str, workflow: str, step: str) -> dict[str, str
 
 
 def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> int | None:
-    """Return how many nodes of a job are spares, None when its submission did not say it of this one."""
+    """Return how many nodes of a step's job are spares; None without such a variable for this step.
+
+    Args:
+        environment: the job's environment.
+        workflow: the workflow's id.
+        step: the step's name.
+    """
     count, _, whose = environment.get(GRANTED_SPARES, "").partition(" ")
     known = count.isascii() and count.isdigit() and whose == f"{workflow}/{step}"
     return int(count) if known else None
 
 
 def requeue_said(environment: Mapping[str, str], workflow: str, step: str) -> str:
-    """Return ``NOTHING``, ``YES`` or ``NO``; '' for a job of which nobody knows, as one submitted by hand."""
+    """Return the user's requeue choice, ``NOTHING``, ``YES`` or ``NO``; '' for a job submitted without WHESL.
+
+    Args:
+        environment: the job's environment.
+        workflow: the workflow's id.
+        step: the step's name.
+    """
     said, _, whose = environment.get(REQUEUE_SAID, "").partition(" ")
     return said if whose == f"{workflow}/{step}" and said in (NOTHING, YES, NO) else ""

@@ -1,7 +1,7 @@
 """Slurm's host lists: ``n[01-03,7],login`` to names and back.
 
-Nothing but itertools is imported: the launcher shims read this at every start of a launcher, and ``re`` alone
-would cost them 6 ms.
+Only itertools is imported: launcher shims load this module at every start of a launcher, and importing ``re``
+takes 6 ms.
 Form: man page scontrol(1), "show hostnames", and slurm.conf(5), NodeName.
 """
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# More nodes than any machine has: a damaged list must not fill the memory.
+# The most names of a list, more than any machine has nodes: a damaged list must not fill the memory.
 MAX_HOSTS = 200_000
 
 _DIGITS = "0123456789"
@@ -23,10 +23,10 @@ _MAX_DIGITS = 18
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """Return the names that a host list stands for, in its order, repeats included.
+    """Return the host names of a host list in the list's order, repeats included.
 
-    An empty list has no names. Raises ValueError for anything else that is not a host list, such as the
-    words that Slurm's commands print in a node list's place (``None assigned``, ``(null)``, ``n/a``).
+    An empty list has no names. Raises ValueError for text that is not a host list, such as the words that
+    Slurm's commands print instead of one (``None assigned``, ``(null)``, ``n/a``).
     """
     names: list[str] = []
     for entry in _split(text.strip(), text):
@@ -56,7 +56,7 @@ def compress(names: Iterable[str]) -> str:
         stem = name.rstrip(_LETTERS)
         prefix = stem.rstrip(_DIGITS)
         number = stem[len(prefix) :]
-        # Without a number, with one too long for Slurm, or being a number, the name stands for itself.
+        # Brackets need a name with a prefix and a number that is not too long for Slurm.
         key = (prefix, name[len(stem) :]) if prefix and 0 < len(number) <= _MAX_DIGITS else None
         if key is None or key != group:
             close()
@@ -70,7 +70,7 @@ def compress(names: Iterable[str]) -> str:
 
 
 def ranges(numbers: list[str]) -> str:
-    """Return ``01-03,7`` for digits in order; the width of each number is kept."""
+    """Return numbers, given in order as digits, as ranges like ``01-03,7``; each number keeps its width."""
     parts: list[str] = []
     first = last = numbers[0] if numbers else ""
     for number in [*numbers[1:], ""]:

@@ -1,9 +1,9 @@
-"""What a resource manager is told when a task is over: a line for the job's record, and its lost nodes.
+"""At a task's end, adds a line to the job's record and gives lost nodes back to the resource manager.
 
-A job that has ended stays COMPLETING until the scheduler has declared each of its nodes ended or down, which
-for a dead node takes minutes, and as long as that everything that waits for the job waits too. A job that
-gave the dead node back is over at once. The line comes first: without slurmdbd Slurm takes no change to a job
-after a node was given back.
+An ended job stays COMPLETING until the scheduler has declared each of its nodes ended or down. For a dead
+node that takes minutes, in which everything that depends on the job waits. A job that gave its dead nodes
+back is over at once. The line comes first: without slurmdbd, older Slurm releases accept no change to a job
+that gave a node back.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from whesl.managers.resource.port import Allocation, TakesRemarks
 from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)
-# By how much the exit status may come later, seconds.
+# Seconds by which the release may delay the task's exit status.
 LIMIT = 2.0
 
 
 class Release:
-    """Lost nodes on their way back to the scheduler, in a thread: a scheduler that is silent holds up nobody.
+    """A thread that gives lost nodes back to the scheduler; a silent scheduler costs at most ``LIMIT``.
 
     Args:
-        allocation: the resource manager's inside face.
-        nodes: lost for sure.
-        remark: the task, and a line on it for the job's record; '' for none.
+        allocation: the job's allocation.
+        nodes: the nodes that are surely lost.
+        remark: the task's id and its line for the job's record; '' for no line.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Release:
             self._thread.start()
 
     def wait(self) -> None:
-        """Return when it is done, or when the limit has come."""
+        """Wait until the nodes are given back, at most until the limit."""
         if self._needed:
             self._thread.join(max(self._deadline - time.monotonic(), 0.0))
             if self._thread.is_alive():

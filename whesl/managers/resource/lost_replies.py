@@ -1,4 +1,4 @@
-"""Whether a submission without a reply was accepted: looked for under its token, never made again."""
+"""Finds out, by a submission's token, whether a submission without a reply was accepted."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def look_again(
     """Return the id of a job whose submission got no reply.
 
     Args:
-        find: returns the token's job, None when there is none; may raise CouldNotObserveError.
-        cause: why there was no reply.
+        find: returns the job with the submission's token, None without one; may raise CouldNotObserveError.
+        cause: the error of the submission that got no reply.
         manager: the resource manager's name in messages.
-        settle: seconds for which is looked at least.
-        sleep: waits between two looks, in seconds.
+        settle: seconds of looking for the job before it counts as not submitted.
+        sleep: called with the seconds between two looks.
 
-    Raises TransientError when the job was surely not accepted, CouldNotObserveError when nobody knows.
+    Raises TransientError when the job was surely not accepted, CouldNotObserveError when that is unknown.
     """
     deadline = time.monotonic() + settle
     while True:

@@ -1,6 +1,6 @@
-"""The built-in resource managers: what others have to know of each, in one table. Standard library only.
+"""One table of the built-in resource managers, with the facts that other modules need. Standard library only.
 
-Whatever else one of them can do is an optional ability of its adapter (``whesl.managers.resource.port``).
+Further abilities of a manager are optional protocols of its adapter (``whesl.managers.resource.port``).
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ TYPE_CHECKING = False  # launcher shims and ``whesl exec`` load this at every st
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HOST = "host"  # the name of no manager: this machine alone
+HOST = "host"  # stands for "no resource manager": this machine alone
 CLUSTER_NAME = "SLURM_CLUSTER_NAME"
-# What runs a task's steps in a job that may hold an instance of another manager.
+# The user's choices for the manager of a task's steps, where a job may hold an instance of another manager.
 INNER = ("auto", "flux", "slurm")
 INSTANCE = "flux"
-# What variables of a job tell: its id, the node's name, the number of its script's process, its end in
-# seconds since the epoch, the index of an element of a job array, how many elements that has, and how many
-# components the job has (nodes of one cannot take the place of nodes of another).
+# Kinds of facts that a job's variables hold: the job's id, the node's name, the process id of the job's
+# script, the job's end in seconds since the epoch.
 ID, NODE, SCRIPT, END = "id", "node", "script", "end"
+# More kinds: the index of a job array's element, the array's number of elements, and the job's number of
+# components (a component's nodes cannot replace nodes of another component).
+# More kinds: the index of a job array's element, the array's number of elements, and the job's number of
+# components (a component's nodes cannot replace nodes of another component).
 ELEMENT, ELEMENTS, COMPONENTS = "element", "elements", "components"
 _SLURM = {
     ID: "SLURM_JOB_ID",
@@ -35,22 +38,22 @@ class Manager:
     """One resource manager.
 
     Args:
-        scheduler: the class that is the outside face, as "module:class"; imported only when it is chosen.
-        allocation: the class that is the inside face.
-        inside: variables that a process inside a job has, all of them.
-        cluster: variables that say which cluster is meant.
-        job_cluster: variables that say it in a job alone.
-        files: those of them that name a file, and what precedes its path.
-        tells: the variables of a job by what they tell (``ID``, ``NODE``, ...).
-        command: what submits jobs, "" where that is not known; it is wrapped for workflow managers
-            (``whesl.managers.workflow.submission``).
-        once: the words before a command that run it once, on some compute node; () where there are none.
-        early: attempt 1 may be started before the isolator has loaded: nothing has to be there first.
-        holds_flux: a job of it may hold a Flux instance that runs its tasks' steps.
+        scheduler: the ``Scheduler`` class, as "module:class"; imported only when the manager is chosen.
+        allocation: the ``Allocation`` class, as "module:class".
+        inside: the variables that together show that a process is inside a job.
+        cluster: the variables that identify the cluster.
+        job_cluster: the variables that identify the cluster only inside a job.
+        files: the cluster variables that name a file, each with the prefix before the file's path.
+        tells: the job's variables by the kind of fact that they hold (``ID``, ``NODE``, ...).
+        command: the submission command, which WHESL wraps for workflow managers
+            (``whesl.managers.workflow.submission``); "" where it is unknown.
+        once: the launcher's words that run a command once, on some compute node; () where there are none.
+        early: whether attempt 1 may start before the isolator has loaded.
+        holds_flux: whether a job may hold a Flux instance that runs its tasks' steps.
         poll: seconds between two looks at jobs.
-        node_lost: what it calls the end of a job that has lost a node; "" where it has no word for that.
-        embedded: a private cluster of it can be started for one run.
-        user_instances: users start instances of it, in which they choose the scheduler.
+        node_lost: the manager's name for the state of a job that ended by a lost node; "" where it has none.
+        embedded: whether WHESL can start a private cluster of this manager for one run.
+        user_instances: whether users start instances of this manager, in which they choose the scheduler.
     """
 
     def __init__(
@@ -89,8 +92,8 @@ class Manager:
         self.user_instances = user_instances
 
 
-# By name; one that may run inside another's jobs stands before that one.
-# sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5); flux-environment(7).
+# The managers by name. A manager that may run inside another manager's jobs stands before that manager.
+# Sources of the variables: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES"; slurm.conf(5); flux-environment(7).
 BUILT_IN = {
     "local": Manager(
         "whesl.managers.resource.embedded.adapter:LocalScheduler",
@@ -137,15 +140,16 @@ BUILT_IN = {
         holds_flux=True,
     ),
 }
-SUBMITS = frozenset(one.command for one in BUILT_IN.values())  # a host with one of these is of a cluster
-_OTHER = Manager("", "", inside=(), cluster=(), command="")  # a third party's
+# The submission commands; a host with one of them belongs to a cluster.
+SUBMITS = frozenset(one.command for one in BUILT_IN.values())
+_OTHER = Manager("", "", inside=(), cluster=(), command="")  # stands for any third party's manager
 
 
 def manager(name: str) -> Manager:
-    """Return what is known of a resource manager; of a third party's, what holds for most.
+    """Return a resource manager's row of the table; for a third party's manager, a row of defaults.
 
     Args:
-        name: ``local``, ``flux``, ``slurm``, or a third party's.
+        name: ``local``, ``flux``, ``pbs``, ``slurm``, or the name of a third party's manager.
     """
     return BUILT_IN.get(name, _OTHER)
 
@@ -154,30 +158,30 @@ def may_hold_flux(name: str, inner: str) -> bool:
     """Whether a Flux instance inside the job may run a task's steps.
 
     Args:
-        name: the resource manager's.
-        inner: what the user chose of ``INNER``.
+        name: the resource manager's name.
+        inner: the user's choice from ``INNER``.
     """
     return manager(name).holds_flux and inner != name
 
 
 def told(environ: Mapping[str, str], what: str) -> str:
-    """Return what the environment of a job's process tells, of the innermost manager; "" where none does.
+    """Return a fact that the innermost manager's variables hold on a process's job; "" without one.
 
     Args:
-        environ: the process's.
-        what: ``ID``, ``NODE``, ``SCRIPT``, ``END``, ``ELEMENT``, ``ELEMENTS`` or ``COMPONENTS``.
+        environ: the environment of a process of the job.
+        what: the fact: ``ID``, ``NODE``, ``SCRIPT``, ``END``, ``ELEMENT``, ``ELEMENTS`` or ``COMPONENTS``.
     """
     names = [one.tells.get(what, "") for one in BUILT_IN.values()]
     return next((environ[name] for name in names if environ.get(name)), "")
 
 
 def jobs_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the jobs that a process belongs to: the id by the variable that tells it.
+    """Return the ids of the jobs that a process belongs to, by the variables that hold them.
 
-    A job of several components, each with an id of its own, is left out.
+    Heterogeneous jobs are left out: each of their components has an id of its own.
 
     Args:
-        environ: the process's.
+        environ: the process's environment.
     """
     known = [one.tells for one in BUILT_IN.values()]
     names = [tells[ID] for tells in known if ID in tells and not environ.get(tells.get(COMPONENTS, ""))]
@@ -188,8 +192,8 @@ def behind(command: str, environ: Mapping[str, str]) -> str:
     """Return the resource manager that a submission command belongs to.
 
     Args:
-        command: as it is called.
-        environ: says which cluster, where several managers have such a command.
+        command: the command's name, such as "sbatch".
+        environ: the environment, which decides where several managers have a command of this name.
     """
     found = [name for name, one in BUILT_IN.items() if one.command == command]
     return next((name for name in found if all(map(environ.get, BUILT_IN[name].cluster))), found[-1])

@@ -1,10 +1,10 @@
 """The port to resource managers. It has two faces; every adapter passes the same contract tests.
 
-*Scheduler* is what the coordinator sees from outside: submit once, look up, cancel, mark a node.
-*Allocation* is what the isolator sees from inside a job: nodes, steps on a node set, node events.
+*Scheduler*, the outside face, is for the coordinator: submit once, look up, cancel, mark a node.
+*Allocation*, the inside face, is for the isolator in a job: nodes, steps on a node set, node events.
 
-Errors, for both faces: CouldNotObserveError when the resource manager did not answer or answered
-nonsense (never "gone"), RefusedError when it said no, TransientError when the same call may work later.
+Both faces raise CouldNotObserveError when the resource manager did not answer or answered nonsense (which
+never means "gone"), RefusedError when it refused, TransientError when the same call may work later.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from whesl.model.states import JobState, NodeState
 
 
 class Demands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What else a job needs to be accepted or placed, in the resource manager's own words; '' for nothing.
+    """Further demands of a job, in the resource manager's own terms; '' for no demand.
 
-    ``memory`` is that of a node. ``exclusive``: no other job on its nodes. A manager without one refuses it.
+    ``memory`` counts per node. ``exclusive``: no other job may use the job's nodes. A resource manager
+    refuses a job with a demand that it does not have.
     """
 
     account: str = ""
@@ -31,19 +32,19 @@ class Demands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     exclusive: bool = False
 
     def besides(self, *known: str) -> list[str]:
-        """Return the names of what is asked for, without those of ``known``."""
+        """Return the names of the demands that are set, without the names in ``known``."""
         return [name for name in self.__struct_fields__ if getattr(self, name) and name not in known]
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch job to submit. ``token`` identifies it for ever: a second submission finds the first.
+    """A batch job to submit. ``token`` identifies the job for ever: a second submission finds the first job.
 
-    ``time_limit`` is in minutes. ``environment`` is added to the submitter's. The scheduler must not kill the
-    job when a node is lost, and run it again only with ``requeue``.
+    ``time_limit`` is in minutes. ``environment`` is added to the submitter's environment. The scheduler must
+    not kill the job when a node is lost, and may run it again by itself only with ``requeue``.
     """
 
     token: str
-    script: str  # path
+    script: str  # path of the batch script
     arguments: tuple[str, ...] = ()
     name: str = ""
     workdir: str = ""
@@ -61,7 +62,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scheduler says of a job. Times are seconds since the epoch, 0 when not known."""
+    """A job as the scheduler reports it. Times are seconds since the epoch, 0 when unknown."""
 
     id: str
     token: str = ""
@@ -81,14 +82,14 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def status(self) -> int:
-        """Its exit status as a shell gives it (128 + n for signal n), -1 where there is none."""
+        """The job's exit status as a shell gives it (128 + n for signal n); -1 for a job without one."""
         if self.exit_code is None:
             return -1
         return self.exit_code if self.exit_code >= 0 else 128 - self.exit_code
 
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scheduler says of a node."""
+    """A node as the scheduler reports it."""
 
     name: str
     state: NodeState
@@ -97,101 +98,104 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scheduler(Protocol):
-    """The outside face."""
+    """The resource manager from outside its jobs: submission, look-ups, cancellation, marks on nodes."""
 
     name: str
 
     def submit(self, request: JobRequest) -> str:
-        """Submit once and return the job's id: looks the token up first, and again when no reply came."""
+        """Submit a job once and return its id: looks the token up first, and again when no reply came."""
 
     def find(self, token: str) -> JobRecord | None:
-        """Return the job submitted with a token; None only when the scheduler surely has none."""
+        """Return the job submitted with a token; None only when the scheduler surely has no such job."""
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
-        """Return the records of jobs. A job that the scheduler does not know any more is left out."""
+        """Return jobs' records by id. A job that the scheduler does not know any more is left out."""
 
     def nodes(self) -> list[NodeRecord]:
-        """Return all nodes."""
+        """Return all nodes of the cluster."""
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal. A job that has ended is no error.
+        """Cancel a job, or send a signal to it. Nothing happens, without an error, to a job that has ended.
 
         Args:
-            job_id: as ``submit`` returned it; one that is not known has ended.
-            signal: a signal's number for the job's script alone, which goes on; None ends the job for good.
+            job_id: the id from ``submit``; a job that the scheduler does not know counts as ended.
+            signal: a signal's number, sent to the job's script alone; None ends the job for good.
         """
 
     def requeue(self, job_id: str) -> None:
         """Run the same job again under the same id, as soon as the scheduler can.
 
-        Raises RefusedError where the job may not run again, as its user or the site has said.
+        Raises RefusedError where the job's user or the site forbids that the job runs again.
         """
 
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment on the job's record, without touching the token.
 
         Args:
-            job_id: as ``submit`` returned it.
-            comment: any text, also of several lines; "" takes an earlier one away.
+            job_id: the id from ``submit``.
+            comment: any text, also of several lines; "" removes an earlier comment.
         """
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Take a node out of service (drain). False when this user may not; that is no error.
+        """Take a node out of service (drain); the node's jobs go on. False when this user lacks the right.
 
         Args:
-            node: its name, as ``nodes`` has it. What runs there goes on.
-            reason: for the administrator; ``nodes`` shows it.
+            node: the node's name, as in ``nodes``.
+            reason: a text for the administrator, which ``nodes`` shows.
         """
 
     def unmark_node(self, node: str) -> bool:
-        """Return a node to service. False when this user may not."""
+        """Return a node to service. False when this user lacks the right."""
 
 
 @runtime_checkable
 class ChoosesCluster(Protocol):
-    """What a scheduler's class also offers where a user may have several clusters."""
+    """Optional, on a scheduler's class: the scheduler of one of a user's several clusters."""
 
     def of_cluster(self, cluster: Mapping[str, str]) -> Scheduler:
-        """Return the scheduler of the cluster that variables name (``cluster_environment.described``)."""
+        """Return the scheduler of the cluster that variables identify (``cluster_environment.described``)."""
 
 
 @runtime_checkable
 class Nests(Protocol):
-    """What a scheduler's class also offers when a job may be an instance that knows no job beside itself."""
+    """Optional, on a scheduler's class: a job may be an instance that knows only the jobs inside it."""
 
     def enclosing(self) -> Scheduler:
-        """Return the scheduler that the job of this process was submitted to."""
+        """Return the scheduler that this process's job was submitted to."""
 
 
 @runtime_checkable
 class LiftsHold(Protocol):
-    """What a scheduler also offers that makes a job wait before it runs again."""
+    """Optional, on a scheduler that holds a requeued job for a while: an end of that hold."""
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued; any other is left alone.
+        """Let a job start now if it waits only because it was requeued; leave any other job alone.
 
-        It raises nothing: the job may have begun since the look, and each look calls it again.
+        Raises nothing: the job may have started since the look, and each look calls this method again.
         """
 
 
 @runtime_checkable
 class RequeuesLost(LiftsHold, Protocol):
-    """What a scheduler also offers that may run a job again by itself, if its submission said so."""
+    """Optional, on a scheduler that may requeue jobs by itself, where their submission allows that."""
 
     def requeue_lost(self, job_id: str) -> bool:
-        """Run a job again whose script is lost; False when its submission (or its owner since) forbids it."""
+        """Requeue a job whose script is lost; False where the job's submission or owner forbids requeues."""
 
 
 @runtime_checkable
 class AllowsRequeue(Protocol):
-    """What a scheduler also offers that has to be told beforehand that a job may be run again."""
+    """Optional, on a scheduler that requeues a job only after a permission."""
 
     def allow_requeue(self, job_id: str) -> None:
-        """Allow what an allocation of ours has withdrawn (``ForbidsRequeue``). Raises as other calls do."""
+        """Allow requeues of a job, which its allocation has forbidden (``ForbidsRequeue``).
+
+        Raises the port's errors.
+        """
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job may use: ``time`` in minutes, ``memory`` in MiB of each node; None: as it has it."""
+    """New limits of a job: ``time`` in minutes, ``memory`` in MiB per node; None leaves a limit unchanged."""
 
     time: float | None = None
     memory: int | None = None
@@ -199,51 +203,56 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class ChangesLimits(Protocol):
-    """What a scheduler also offers that gives a job other limits for its next run, by its user's wish."""
+    """Optional, on a scheduler that can give a job other limits for its next run."""
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Run the same job again (``Scheduler.requeue``), with these limits before it starts.
+        """Run the same job again with other limits.
 
-        Returns why it has to run with those that it had, "" when it got these. Raises as ``requeue`` does.
+        Args:
+            job_id: the id from ``submit``.
+            limits: the limits of the job's next run.
+
+        Returns the reason why the job keeps its old limits, "" when it got the new ones. Raises the errors
+        of ``Scheduler.requeue``.
         """
 
 
 @runtime_checkable
 class ReadsScripts(Protocol):
-    """What a third party's scheduler also offers whose scripts ``whesl run`` submits."""
+    """Optional, on a third party's scheduler: lets ``whesl run`` submit batch scripts to it."""
 
     def request_of(self, script: str, arguments: Sequence[str]) -> JobRequest:
-        """Return what a batch script asks for, without a token.
+        """Return a batch script as a request without a token.
 
         Args:
-            script: its path.
-            arguments: the user's, for the submission; they count more than the script's own lines.
+            script: the script's path.
+            arguments: the user's submission options, which override the script's own lines.
 
-        Raises UsageError for what cannot be understood.
+        Raises UsageError for options or lines that cannot be understood.
         """
 
 
 @runtime_checkable
 class TriesRequests(Protocol):
-    """What a scheduler also offers that says whether it would take a job, without taking it."""
+    """Optional, on a scheduler that can check a request without submitting it."""
 
     def try_request(self, request: JobRequest) -> None:
-        """Raise RefusedError, with the scheduler's reason, where it would not take the job as things are."""
+        """Raise RefusedError, with the scheduler's reason, where the scheduler would refuse the job now."""
 
 
 @runtime_checkable
 class CountsFree(Protocol):
-    """What a scheduler also offers that knows which nodes of a partition could run a job now."""
+    """Optional, on a scheduler that knows which nodes of a partition could run a job now."""
 
     def free_nodes(self, partition: str) -> int:
         """Return how many nodes of a partition ('': the default one) are up and have no job.
 
-        Raises RefusedError where there is no such partition.
+        Raises RefusedError for an unknown partition.
         """
 
 
 class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job was given."""
+    """A job's allocation: its nodes, the node of its script, its number of requeues and of tasks."""
 
     rjms: str
     job_id: str
@@ -254,10 +263,10 @@ class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A command to run once on each of ``nodes`` (or ``tasks`` times over them).
+    """A command to run once on each of ``nodes``, or ``tasks`` times in total, spread over the nodes.
 
-    Output goes to the named files (created, appended to); with none given it is discarded. ``pmi`` names the
-    process management interface that the tasks find each other by, where the resource manager offers several.
+    Output is appended to the named files, and discarded without a name. ``pmi`` names the process management
+    interface by which the tasks find each other, where the resource manager offers several.
     """
 
     command: tuple[str, ...]
@@ -271,16 +280,16 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(Protocol):
-    """A running step. ``pid`` is the local process that stands for it; it is a session leader."""
+    """A running step. ``pid`` is the local process that stands for the step, a session leader."""
 
     pid: int
 
     def poll(self) -> int | None:
-        """Return the exit status as subprocess does (negative: signal), None while it runs."""
+        """Return the step's exit status as subprocess does (negative: signal), None while the step runs."""
 
 
 class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of a node as the resource manager tells it."""
+    """A change of a node's state, reported by the resource manager; ``time`` is seconds since the epoch."""
 
     node: str
     state: NodeState
@@ -291,9 +300,9 @@ class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
 class JobException(msgspec.Struct, frozen=True, kw_only=True):
     """An exception that the resource manager itself has raised on a job (Flux RFC 21).
 
-    ``severity`` is 0 (ends the job) to 7, ``nodes`` are those that ``note`` names. ``attempt`` is the token
-    of the attempt whose step it was raised on, empty for a step of none; None for the job itself, or when it
-    is not known.
+    ``severity`` is 0 (ends the job) to 7, ``nodes`` are the nodes that ``note`` names. ``attempt`` is the
+    token of the attempt whose step the exception was raised on, empty for a step outside of attempts; None
+    for an exception of the job itself, or when the step is unknown.
     """
 
     job_id: str
@@ -306,7 +315,7 @@ class JobException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Suspended(msgspec.Struct, frozen=True):
-    """Whether a job is suspended now, and for how many seconds it was before, by its manager's clock."""
+    """A job's suspension: whether it is suspended now, and its suspended seconds by the manager's clock."""
 
     present: bool = False
     seconds: float = 0.0
@@ -314,47 +323,47 @@ class Suspended(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Suspendable(Protocol):
-    """What an allocation also offers when its resource manager may stop all of the job's processes."""
+    """Optional, on an allocation whose resource manager may suspend the job."""
 
     def suspended(self) -> Suspended:
-        """Return whether the job is suspended, and how long it was. Raises CouldNotObserveError."""
+        """Return whether the job is suspended, and for how long it was. Raises CouldNotObserveError."""
 
 
 @runtime_checkable
 class Closing(Protocol):
-    """What an allocation also offers that holds something that does not end by itself."""
+    """Optional, on an allocation that holds resources which do not end by themselves."""
 
     def close(self) -> None:
-        """Give back what is held."""
+        """Free the allocation's resources."""
 
 
 @runtime_checkable
 class JobHolder(Protocol):
-    """What an allocation also offers when a task's steps are jobs that outlive the launcher of each."""
+    """Optional, on an allocation where a task's steps are jobs that outlive their launchers."""
 
     def end_jobs(self) -> bool:
-        """End all jobs of the attempt that is being ended, waiting ones too; best effort, bounded.
+        """End all jobs of the current attempt, pending ones too; best effort, in bounded time.
 
-        Returns whether there were any.
+        Returns whether there were such jobs.
         """
 
 
 @runtime_checkable
 class StepHolder(Protocol):
-    """What an allocation also offers when its resource manager's books say who started a step."""
+    """Optional, on an allocation whose resource manager records which process started a step."""
 
     def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
-        """Have the steps ended that local processes have started; return their ids. Does not wait for it.
+        """Ask for the end of the steps that local processes have started, without waiting; return their ids.
 
         Args:
-            launchers: the numbers of processes of this node, living or not.
+            launchers: the ids of processes of this node, living or not.
 
-        Raises CouldNotObserveError when the resource manager did not say.
+        Raises CouldNotObserveError when the resource manager does not report the steps.
         """
 
 
 class StepPlace(msgspec.Struct, frozen=True):
-    """A running step: the process of this node that started it, 0 for one elsewhere, and the step's nodes."""
+    """A running step's nodes, and the id of the process that started it (0 for one on another node)."""
 
     launcher: int
     nodes: tuple[str, ...]
@@ -362,108 +371,112 @@ class StepPlace(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class LocatesSteps(Protocol):
-    """What an allocation also offers when its resource manager's books say on which nodes steps run."""
+    """Optional, on an allocation whose resource manager records on which nodes steps run."""
 
     def step_places(self) -> list[StepPlace]:
-        """Return the job's running steps, without WHESL's own.
+        """Return the job's running steps, without WHESL's own steps.
 
-        Raises CouldNotObserveError when the resource manager did not say.
+        Raises CouldNotObserveError when the resource manager does not report the steps.
         """
 
 
 @runtime_checkable
 class TellsEvents(Protocol):
-    """What an allocation also offers when its resource manager tells what happens, unasked."""
+    """Optional, on an allocation whose resource manager sends events without being asked."""
 
     def watch(self) -> int:
-        """Begin to listen and return a descriptor that is readable when there is news.
+        """Subscribe to events and return a file descriptor that is readable when an event has come.
 
-        Raises CouldNotObserveError when nothing can be heard.
+        Raises CouldNotObserveError when the subscription fails.
         """
 
     def events(self) -> list[NodeEvent | JobException]:
-        """Return the events since the last call in order, without waiting."""
+        """Return the events since the last call, in order, without waiting."""
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Raise an exception on the job that this allocation is. False when there is no such job.
+        """Raise an exception on this allocation's job. False when the resource manager has no such job.
 
         Args:
             kind: the exception's type (Flux RFC 21).
             severity: 0 (ends the job) to 7.
             note: one line for people.
-            once: raise none where the job's record shows one of this kind and note already.
+            once: do nothing where the job's record already has an exception of this kind and note.
         """
 
 
 @runtime_checkable
 class ForbidsRequeue(Protocol):
-    """What an allocation also offers when its resource manager may run the job again by itself."""
+    """Optional, on an allocation whose resource manager may requeue the job by itself."""
 
     def forbid_requeue(self) -> None:
-        """Say that from now on nobody but the job's owner has it run again. May wait for an answer.
+        """Forbid the resource manager to requeue the job by itself. May wait for an answer.
 
-        Raises as the scheduler's calls do.
+        Raises the port's errors.
         """
 
 
 @runtime_checkable
 class TakesRemarks(Protocol):
-    """What an allocation also offers when its resource manager keeps a text with each job."""
+    """Optional, on an allocation whose resource manager keeps a comment with each job."""
 
     def remark(self, task: str, text: str) -> None:
-        """Add a line on a task, which begins with its id, to the job's record, in place of an earlier one.
+        """Add a task's line to the job's comment, or replace the task's earlier line; other text stays.
 
-        Whatever else is there stays. May wait for an answer. Raises as the scheduler's calls do.
+        Args:
+            task: the task's id.
+            text: the line, which begins with the task's id.
+
+        May wait for an answer. Raises the port's errors.
         """
 
 
 @runtime_checkable
 class TruncatesOutput(Protocol):
-    """What an allocation also offers when its resource manager may empty a job's output to run it again."""
+    """Optional, on an allocation whose resource manager may empty a job's output files at a requeue."""
 
     def truncated_output(self) -> tuple[str, ...]:
-        """Return the job's output files that would be emptied, which its owner could have chosen otherwise.
+        """Return the job's output files that a requeue by the resource manager would empty.
 
-        May wait for an answer. Raises as the scheduler's calls do.
+        May wait for an answer. Raises the port's errors.
         """
 
 
 class Allocation(Protocol):
-    """The inside face."""
+    """The resource manager from inside one of its jobs: nodes, steps, liveness."""
 
     name: str
 
     def describe(self) -> AllocationInfo:
-        """Return this job's allocation, in its manager's order of nodes."""
+        """Return this job's allocation, with the nodes in the resource manager's order."""
 
     def launch(self, request: StepRequest) -> Step:
-        """Start a step at once, beside whatever runs, even while a lost node's step is not over."""
+        """Start a step at once, beside all running steps, even beside a step whose node is lost."""
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step on every node; SIGKILL ends it for sure on nodes that live.
+        """Send a signal to the step on every node; SIGKILL surely ends the step on nodes that live.
 
         Args:
-            step: as ``launch`` returned it; one that has ended is no error.
+            step: the step from ``launch``; a step that has ended is no error.
             signum: the signal's number.
         """
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return the resource manager's view of this allocation's nodes (the source of node events)."""
+        """Return the states of this allocation's nodes, as the resource manager sees them."""
 
     def gone(self, node: str) -> bool | None:
         """Look at once, within 0.1 s, whether the resource manager's own daemon on a node has surely ended.
 
-        A second witness besides the agent whose connection was closed: with both dead the node is.
-        False when the node surely lives; None when it is cut off or cannot be told.
+        The daemon is a second witness besides the node's agent: with both dead, the node counts as dead.
+        Returns False when the node surely lives, None when it is cut off or its state is unknown.
         """
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that make launchers in a script see ``active`` as the whole allocation.
 
         Args:
-            active: the nodes in use, in the order that ranks are to have.
+            active: the nodes in use, in the order of ranks.
             base: the environment of the script without these variables.
         """
 
     def release(self, node: str) -> bool:
-        """Give a lost node back, where the owner may. False when it could not be done."""
+        """Give a lost node back to the resource manager; False where that is not possible."""

@@ -15,14 +15,14 @@ from whesl.model.states import NodeState
 
 
 class HostStep:
-    """The tasks of a step, each leader of a session; ``pid`` is the first one's."""
+    """A step's tasks as local processes, each a session leader; ``pid`` is the first task's id."""
 
     def __init__(self, tasks: list[subprocess.Popen[bytes]]) -> None:
         self._tasks = tasks
         self.pid = tasks[0].pid
 
     def poll(self) -> int | None:
-        """Return the first failure's status once all tasks have ended, 0 when none failed."""
+        """Return the first failed task's status, 0 without a failure; None until all tasks have ended."""
         statuses = [task.poll() for task in self._tasks]
         ended = [status for status in statuses if status is not None]
         if len(ended) < len(statuses):
@@ -55,7 +55,7 @@ class HostAllocation:
         return AllocationInfo(rjms=self.name, job_id="", nodes=(self._node,), batch_host=self._node)
 
     def launch(self, request: StepRequest) -> HostStep:
-        """Start the command here, once or ``tasks`` times. Raises RefusedError, UsageError."""
+        """Start the command on this machine, once or ``tasks`` times. Raises RefusedError, UsageError."""
         if set(request.nodes) != {self._node}:
             raise UsageError(f"there is no node but {self._node}: {', '.join(request.nodes)}")
         if not request.command:
@@ -96,7 +96,7 @@ class HostAllocation:
         return {self._node: NodeState.UP}
 
     def gone(self, node: str) -> bool:
-        """Return False: it cannot be told."""
+        """Return False: this machine runs this process."""
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:

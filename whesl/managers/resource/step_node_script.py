@@ -1,7 +1,7 @@
-"""What a step needs on its nodes. Run as a file, standard library only.
+"""Starts or signals a step's tasks on one node. Run as a file, standard library only.
 
-``run COUNT COMMAND...``: the command COUNT times side by side; ends with the first failure's status.
-``signal STEP NUMBER``: a signal to all processes of a step on this node; for SIGKILL until none is left.
+``run COUNT COMMAND...`` runs the command COUNT times in parallel, and ends with the first failure's status.
+``signal STEP NUMBER`` signals all processes of a step on this node; SIGKILL is repeated until none is left.
 """
 
 from __future__ import annotations
@@ -13,15 +13,24 @@ import subprocess
 import sys
 import time
 
-# Has to be the same as in ``flux.exec_steps`` and ``pbs.tm_steps``, which this file cannot import.
+# The variable with a step's id; the same as in ``flux.exec_steps`` and ``pbs.tm_steps``, which cannot be
+# imported from here.
 STEP = "WHESL_STEP_ID"
-# Seconds for which processes are looked for that would not die, or were just being started.
+# Seconds for which SIGKILL is repeated at most.
 PATIENCE = 10.0
+# Seconds between two looks that find no process.
 SETTLE = 0.2
 
 
 def run(count: int, command: list[str]) -> int:
-    """Run the tasks. Signals are for them: this process outlives its tasks."""
+    """Run a command's tasks in parallel and return the first failure's status.
+
+    This process ignores signals, which are meant for the tasks, so that it outlives them.
+
+    Args:
+        count: the number of tasks.
+        command: the command and its arguments.
+    """
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda *_: None)  # a handler, unlike "ignore", is not inherited
     try:
@@ -47,14 +56,19 @@ def of_step(step: str) -> list[int]:
             with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
                 state = file.read().rpartition(b")")[2].split()[0]
         except OSError:
-            continue  # ended meanwhile, or another user's
+            continue  # the process has ended, or belongs to another user
         if state not in (b"Z", b"X"):
             found.append(int(name))
     return found
 
 
 def send(step: str, number: int) -> None:
-    """Send a signal to the step's processes; SIGKILL until two looks in a row find none."""
+    """Send a signal to a step's processes; SIGKILL is repeated until two looks in a row find no process.
+
+    Args:
+        step: the step's id.
+        number: the signal's number.
+    """
     deadline = time.monotonic() + PATIENCE
     empty = 0
     while empty < 2 and time.monotonic() < deadline:
@@ -65,7 +79,7 @@ def send(step: str, number: int) -> None:
         if number != signal.SIGKILL:
             return
         empty = 0 if found else empty + 1
-        # The step may be in the middle of its start when it is killed.
+        # A step that is just starting may create further processes: a second look has to find none, either.
         time.sleep(0.01 if found else SETTLE)
 
 

@@ -1,4 +1,4 @@
-"""The process on this node that stands for a step: the command that started it on its nodes."""
+"""The local process that stands for a step: the launcher that started the step on its nodes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from whesl.model.errors import RefusedError
 
 
 class StepProcess:
-    """A step by the process that stands for it."""
+    """A step, represented by its launcher's local process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self.pid = process.pid
 
     def poll(self) -> int | None:
-        """Return the step's exit status, the largest of its tasks; None while the step runs."""
+        """Return the step's exit status, the largest of its tasks' statuses; None while the step runs."""
         return self._process.poll()
 
 
@@ -25,10 +25,10 @@ def start(command: Sequence[str], environ: Mapping[str, str], name: str) -> subp
 
     Args:
         command: the command and its arguments.
-        environ: its whole environment.
-        name: what it is called in the error.
+        environ: the command's whole environment.
+        name: the command's name in the error message.
 
-    Raises RefusedError.
+    Raises RefusedError when the command cannot be started.
     """
     try:
         return subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Workflow managers: what kinds there are, and which one a file belongs to."""
+"""The workflow managers, and the recognition of the manager that a file belongs to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whesl.model.workflow import Workflow
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-# In the order in which they are asked whether they know a file.
+# The managers, in the order in which they are asked whether they recognise a file.
 _BUILT_IN = {
     "maestro": ("whesl.managers.workflow.maestro.manager", "Maestro"),
     "makeflow": ("whesl.managers.workflow.makeflow.manager", "Makeflow"),
@@ -27,7 +27,7 @@ _BUILT_IN = {
 
 @functools.cache
 def manager(name: str) -> WorkflowManager:
-    """Return a workflow manager by name. Raises UsageError for an unknown one."""
+    """Return a workflow manager by name. Raises UsageError for an unknown name."""
     if name in _BUILT_IN:
         module, attribute = _BUILT_IN[name]
         return cast(WorkflowManager, getattr(importlib.import_module(module), attribute)())
@@ -38,26 +38,26 @@ def manager(name: str) -> WorkflowManager:
 
 
 def names() -> list[str]:
-    """Return the names of all managers, built in or installed."""
+    """Return the names of all managers, built-in or installed."""
     return [*_BUILT_IN, *sorted({point.name for point in _installed()} - set(_BUILT_IN))]
 
 
 def _installed() -> EntryPoints:
-    """Return what packages offer. Read here: the sbatch in front imports this package at each submission."""
+    """Return the managers of installed packages; called late, because each submission imports this module."""
     from importlib.metadata import entry_points
 
     return entry_points(group=ENTRY_POINTS)
 
 
 def file_of(source: str) -> Path:
-    """Return the file that a source names, without what batch sources say behind the name."""
+    """Return the file that a source names, without the clauses of batch sources (``:after=...``)."""
     return Path(source if Path(source).exists() else re.sub(r":[a-z]+=[^:]*(?=$|:)", "", source))
 
 
 def recognise(source: str) -> WorkflowManager:
     """Return the manager that a file belongs to, by its content.
 
-    Raises UsageError when the file cannot be read or belongs to none.
+    Raises UsageError when the file cannot be read or belongs to no manager.
     """
     path = file_of(source)
     text = text_of(path)
@@ -74,18 +74,23 @@ def recognise(source: str) -> WorkflowManager:
 
 
 def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
-    """Return the workflow in a file (or in several batch scripts), by its content.
+    """Return the workflow in a file, or in several batch scripts; the manager is recognised by the content.
 
-    Raises UsageError for a file that is none.
+    Args:
+        path: the file.
+        more: further batch scripts.
+        workflow: the workflow's id; '' for the workflow's name.
+
+    Raises UsageError for a file that is no workflow.
     """
     sources = [str(path), *(str(other) for other in more)]
     return recognise(sources[0]).read(sources, workflow=workflow)
 
 
 def verified(path: str | Path) -> Workflow:
-    """Return the workflow in a file that its own manager takes, as far as that can be asked here.
+    """Return the workflow in a file, after a check by its own manager where the manager has one.
 
-    Raises UsageError for a file that is none, or that its manager refuses.
+    Raises UsageError for a file that is no workflow, or that its manager refuses.
     """
     workflow = read(path)
     manager_of_it = recognise(str(path))

@@ -1,4 +1,4 @@
-"""A workflow manager's program at work, which stays in the foreground until its workflow has ended."""
+"""Runs a workflow manager's program that stays in the foreground until its workflow has ended."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from whesl.managers.workflow.port import RunPlan
 from whesl.model.errors import UsageError
 
-_PATIENCE = 60.0  # seconds for the command by which a manager is stopped
+_PATIENCE = 60.0  # seconds for the command that stops a manager
 
 
 class Foreground:
-    """A program that is given a workflow, and ends with its status.
+    """A manager's program that runs a workflow, and ends with the workflow's status.
 
     Args:
-        plan: what is run.
+        plan: the run's plan.
         command: the program with its arguments.
-        directory: where it runs.
-        stop: the command by which the manager cancels its jobs and ends; without it an interrupt does it.
+        directory: the program's working directory.
+        stop: the command that lets the manager cancel its jobs and end; without it, an interrupt does that.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Foreground:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=plan.environment,
-                    start_new_session=True,  # a Ctrl-C of the terminal comes by ``cancel``
+                    start_new_session=True,  # a Ctrl-C of the terminal reaches the program only by ``cancel``
                 )
         except OSError as error:
             raise UsageError(f"cannot start {command[0]}: {error.strerror}") from None
@@ -58,7 +58,7 @@ class Foreground:
         return {}
 
     def cancel(self) -> None:
-        """Have the manager cancel its jobs and end."""
+        """Let the manager cancel its jobs and end."""
         if not self._stop:
             self._signal(signal.SIGINT)
             return
@@ -74,7 +74,7 @@ class Foreground:
             )
 
     def kill(self) -> None:
-        """Kill the program and all that it started on this machine."""
+        """Kill the program and all processes that it started on this machine."""
         self._signal(signal.SIGKILL)
         self._process.wait()
 
@@ -85,7 +85,15 @@ class Foreground:
 
 
 def find(name: str, environment: Mapping[str, str], hint: str) -> str:
-    """Return a manager's program on the PATH of its environment. Raises UsageError where there is none."""
+    """Return the path of a manager's program.
+
+    Args:
+        name: the program's name.
+        environment: the manager's environment, whose PATH is searched.
+        hint: the error's hint.
+
+    Raises UsageError where PATH has no such program.
+    """
     found = shutil.which(name, path=environment.get("PATH", os.defpath))
     if found is None:
         raise UsageError(f"there is no {name} on PATH", hint=hint)

@@ -1,8 +1,8 @@
-"""The port to workflow managers: what one has to offer so that its workflows can be protected.
+"""The port to workflow managers: the methods that WHESL needs to protect a manager's workflows.
 
-A manager reads a workflow as its own program would run it, changes the text so that every task is
-started by ``whesl exec`` (fluxification), runs the program, and carries out the recovery steps whose
-entity is ``WMS``. Further managers register under the entry point group ``whesl.managers.workflow``.
+A manager's adapter reads a workflow as the manager's program would run it, changes the text so that every
+task is started by ``whesl exec`` (fluxification), runs the program, and carries out the recovery steps whose
+entity is ``WMS``. Third parties register adapters under the entry point group ``whesl.managers.workflow``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ENTRY_POINTS = "whesl.managers.workflow"
 
 
 class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
-    """What the wrapped tasks are to know.
+    """Options for the wrapping of a workflow's tasks.
 
-    ``spares`` is the number of spare nodes of each step that has any, ``out`` the directory that the new file
-    will stand in, when it is not the old one: what the manager derives from the file's place is then written
-    out. ``place`` is a directory that all nodes share, for programs that take interpreters' places. ``keeps``
-    are the steps whose rules act on lost nodes. ``arguments`` are the user's for the manager. ``submitted``
-    says that `whesl run` submits the new file in the old one's name.
+    ``spares`` is the number of spare nodes of each step with spares. ``out`` is the directory of the wrapped
+    file, where that is another directory: values that the manager derives from the file's place are then
+    written out. ``place`` is a directory that all nodes share, for the programs that replace interpreters.
+    ``keeps`` are the steps whose rules act on lost nodes. ``arguments`` are the user's arguments for the
+    manager. With ``submitted``, `whesl run` submits the wrapped file under the original's name.
     """
 
     spares: dict[str, int] = msgspec.field(default_factory=dict)
@@ -42,7 +42,7 @@ class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
 
 
 class Fluxified(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed text, the programs that it names, and what the user ought to know, a sentence each."""
+    """A wrapped text, the programs that it names, and notices for the user, each a sentence."""
 
     text: str
     programs: tuple[Program, ...] = ()
@@ -52,11 +52,11 @@ class Fluxified(msgspec.Struct, frozen=True, kw_only=True):
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a fluxified workflow.
 
-    ``files`` are the fluxified files in the order in which they were given, ``environment`` the whole
-    environment of the manager, ``log`` the file for its own messages, ``directory`` WHESL's directory of
-    this workflow, ``poll`` the seconds between two looks at the jobs, ``arguments`` what the user gave
-    for the manager itself. ``full_disk`` says that the specification deals with full file systems, so
-    that the manager's own files are to be kept writable.
+    ``files`` are the fluxified files in the user's order, ``environment`` the manager's whole environment,
+    ``log`` the file for the manager's own messages, ``directory`` WHESL's directory of this workflow,
+    ``poll`` the seconds between two looks at the jobs, ``arguments`` the user's arguments for the manager.
+    With ``full_disk``, the specification deals with full file systems, so the manager's own files have to
+    stay writable.
     """
 
     workflow: Workflow
@@ -70,18 +70,18 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Running(Protocol):
-    """A workflow manager at work."""
+    """A running workflow manager."""
 
     def poll(self) -> int | None:
-        """Return the manager's own exit status, None while it runs. Never blocks for long."""
+        """Return the manager's exit status, None while the manager runs. Never blocks for long."""
         ...
 
     def states(self) -> dict[str, str]:
-        """Return each task's state as the manager calls it, by the task's name."""
+        """Return each task's state in the manager's own words, by the task's name."""
         ...
 
     def cancel(self) -> None:
-        """Ask the manager to cancel its jobs and to end; it goes on being polled."""
+        """Ask the manager to cancel its jobs and to end; callers go on polling."""
         ...
 
     def kill(self) -> None:
@@ -91,33 +91,38 @@ class Running(Protocol):
 
 @runtime_checkable
 class RemovesOlderRun(Protocol):
-    """What a manager also offers that removes the directory of an older run when it starts another."""
+    """Optional, on a manager that removes an older run's directory when it starts another run."""
 
     def removed(self, workflow: Workflow) -> Path | None:
-        """Return the directory that starting a workflow would remove; None where nothing is there."""
+        """Return the existing directory that a start of the workflow would remove, None without one."""
         ...
 
 
 @runtime_checkable
 class Verifies(Protocol):
-    """What a manager also offers that can be asked whether it takes a file."""
+    """Optional, on a manager that can check a file without starting it."""
 
     def verify(self, source: str, environment: Mapping[str, str]) -> None:
-        """Raise UsageError with the manager's own words where it refuses a file. Starts nothing."""
+        """Raise UsageError, with the manager's own words, where the manager refuses a file. Starts nothing.
+
+        Args:
+            source: the file.
+            environment: the environment of the manager's program.
+        """
         ...
 
 
 class WorkflowManager(Protocol):
-    """One kind of workflow."""
+    """The adapter of one workflow manager."""
 
     name: str
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file is a workflow of this kind, by its content.
+        """Whether a file is a workflow of this manager, by its content.
 
         Args:
-            path: the file; it need not be read.
-            text: its content, with surrogates for bytes that are not UTF-8.
+            path: the file, which need not be read.
+            text: the file's content, with surrogates for bytes that are not UTF-8.
         """
         ...
 
@@ -128,32 +133,37 @@ class WorkflowManager(Protocol):
 
         Args:
             sources: the files, in the manager's own form.
-            workflow: the id; '' for the workflow's name.
-            out: the directory of the run; '' for the manager's own choice.
-            arguments: the user's arguments for the manager, which may change the expansion.
+            workflow: the workflow's id; '' for the workflow's name.
+            out: the run's directory; '' for the manager's own choice.
+            arguments: the user's arguments for the manager, which may change the tasks.
 
         Raises UsageError for a workflow that the manager would refuse.
         """
         ...
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a file's text with every task wrapped. Pure; applied to its own result it changes nothing.
+        """Return a file's text with every task wrapped. Pure and idempotent.
 
         Args:
             text: the file's content.
-            path: the file, by which relative names in it are understood.
-            options: what the wrapped tasks are told.
+            path: the file, relative to which names in the text are resolved.
+            options: the options of the wrapping.
 
         Raises UsageError for a text that cannot be wrapped.
         """
         ...
 
     def undo(self, text: str, path: Path) -> str:
-        """Return a wrapped text as it was before, byte for byte."""
+        """Return the original of a wrapped text, byte for byte.
+
+        Args:
+            text: the wrapped text.
+            path: the file, for messages.
+        """
         ...
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError for what ``start`` would refuse, as when the manager's program is missing."""
+        """Raise UsageError where ``start`` would fail, such as for a missing program of the manager."""
         ...
 
     def start(self, plan: RunPlan) -> Running:
@@ -161,31 +171,31 @@ class WorkflowManager(Protocol):
         ...
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return the ids of the tasks that it hands to the resource manager; the others it runs itself.
+        """Return the ids of the tasks that the manager submits as jobs; it runs other tasks itself.
 
-        A task of these that ends without a record of a submission was never submitted.
+        Such a task without a record of a submission was never submitted.
         """
         ...
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a recovery step of the entity WMS and return the configuration it leads to.
+        """Carry out a recovery step of the entity WMS and return the task's resulting configuration.
 
         Args:
-            workflow: as ``read`` returned it.
-            step: the operation, with its arguments filled in.
-            raised: the exception that is recovered from.
-            configuration: the task's present one.
+            workflow: the workflow from ``read``.
+            step: the recovery step, with its arguments filled in.
+            raised: the exception that the recovery handles.
+            configuration: the task's present configuration.
 
-        Idempotent, and safe to repeat after a kill at any point. Raises RefusedError when it cannot be
-        done, TransientError when it may work later.
+        Idempotent, and safe to repeat after a kill at any point. Raises RefusedError when the step is not
+        possible, TransientError when it may work later.
         """
         ...
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a workflow's file, with surrogates for what is not UTF-8. Raises UsageError."""
+    """Return the text of a workflow's file, with surrogates for non-UTF-8 bytes. Raises UsageError."""
     try:
         with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             return file.read()
@@ -194,7 +204,7 @@ def text_of(path: Path) -> str:
 
 
 def needs_spares(exception: ExceptionSpec) -> bool:
-    """Whether an exception's recovery takes a node out of the allocation's reserve."""
+    """Whether an exception's recovery needs a spare node."""
     return any(
         step.resource == ResourceKind.NODE
         and step.operation in (Operation.REPLACE, Operation.ADD)
@@ -204,14 +214,19 @@ def needs_spares(exception: ExceptionSpec) -> bool:
 
 
 def keeps_nodes(exception: ExceptionSpec) -> bool:
-    """Whether an exception is about lost nodes, or its recovery changes the nodes of the job."""
+    """Whether an exception is about lost nodes, or its recovery changes the job's nodes."""
     return any(detection.of_nodes for detection in exception.detections) or any(
         step.resource == ResourceKind.NODE for step in exception.steps
     )
 
 
 def keeping_steps(spec: Spec, workflow: Workflow) -> frozenset[str]:
-    """Return the steps whose jobs go on when a node of theirs is lost; others end, as without WHESL."""
+    """Return the steps whose jobs go on after a lost node; other steps' jobs end, as without WHESL.
+
+    Args:
+        spec: the specification.
+        workflow: the workflow.
+    """
     about = [exception for exception in spec.exceptions if keeps_nodes(exception)]
     return frozenset(
         task.step
@@ -221,7 +236,13 @@ def keeping_steps(spec: Spec, workflow: Workflow) -> frozenset[str]:
 
 
 def spares_by_step(spec: Spec, workflow: Workflow, count: int) -> dict[str, int]:
-    """Return how many spare nodes each step's jobs are to get: ``count`` where a recovery may use one."""
+    """Return the number of spare nodes of each step with a recovery that may need one.
+
+    Args:
+        spec: the specification.
+        workflow: the workflow.
+        count: the number of spare nodes for each such step's jobs.
+    """
     wanted = [exception for exception in spec.exceptions if needs_spares(exception)]
     return {
         task.step: count
@@ -231,5 +252,10 @@ def spares_by_step(spec: Spec, workflow: Workflow, count: int) -> dict[str, int]
 
 
 def with_isolators_node(spares: dict[str, int], workflow: Workflow) -> dict[str, int]:
-    """Return ``spares`` with one node more for each step: the one that only its isolator is to have."""
+    """Return the spare nodes of each step, with one more node that only the isolator uses.
+
+    Args:
+        spares: the number of spare nodes of each step with spares.
+        workflow: the workflow.
+    """
     return {task.step: spares.get(task.step, 0) + 1 for task in workflow.tasks}

@@ -1,4 +1,4 @@
-"""Everything that a run needs on disk and in its environment, before the workflow manager starts."""
+"""Prepares a run's files and environment before the workflow manager starts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from whesl.model.workflow import Task, Workflow
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """A plan, the workflow with its spare nodes, and what the user ought to know, a sentence each."""
+    """A run's plan, the workflow with its spare nodes, and notices for the user, each a sentence."""
 
     plan: RunPlan
     workflow: Workflow
@@ -43,18 +43,18 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def program() -> tuple[str, ...]:
-    """Return the command that starts WHESL wherever this installation can be seen."""
+    """Return the command that starts WHESL on every host that sees this installation."""
     beside = Path(sys.executable).parent / "whesl"
     return (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "whesl")
 
 
 def claim_directory(home: Path, name: str, *, now: float | None = None) -> Path:
-    """Make and return the directory of a new run; its last part is the workflow's id.
+    """Create and return a new run's directory, whose name is the workflow's id.
 
     Args:
-        home: the WHESL home.
+        home: WHESL_HOME.
         name: the workflow's name.
-        now: seconds since the epoch, None for the clock.
+        now: seconds since the epoch, None for the clock's time.
     """
     clean = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") or "workflow"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
@@ -93,22 +93,22 @@ def prepare(
     arguments: Sequence[str],
     environment: Mapping[str, str],
 ) -> Prepared:
-    """Write specification, workflow and fluxified files; make the commands for the manager's PATH.
+    """Write the specification, the workflow, the fluxified files and the commands for the manager's PATH.
 
     Args:
         manager: the workflow's manager.
-        sources: the files as the user gave them.
-        workflow: what the manager read from them.
+        sources: the workflow's files as the user gave them.
+        workflow: the workflow that the manager read from the files.
         spec: the checked specification.
         directory: WHESL's directory of this run (``claim_directory``).
         home: the WHESL home.
         rjms: the resource manager's name.
-        observe: touch nothing, report what would be done.
-        inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
-        own_node: the isolator's node serves its task too; else each job gets one node more.
-        heartbeat_limit: silence after which a node is lost, seconds; None for the usual limit.
-        placement: the table of nodes' risks that spares are chosen by, "" for none.
-        spares: spare nodes for each job that a recovery may need one for.
+        observe: whether WHESL only reports what it would do, and changes nothing.
+        inner: the manager of the tasks' steps (``whesl exec --inner``).
+        own_node: whether the isolator's node serves the task, too; otherwise each job gets one more node.
+        heartbeat_limit: seconds of silence after which a node counts as lost; None for the default.
+        placement: the path of the table of nodes' risks by which spares are chosen, "" for none.
+        spares: the number of spare nodes for each job with a recovery that may need one.
         poll: seconds between two looks of the manager at its jobs.
         arguments: the user's arguments for the manager.
         environment: the environment to start from.
@@ -142,7 +142,7 @@ def prepare(
         path = file_of(source)
         text = text_of(path)
         result = manager.fluxify(text, path, options)
-        # The name is kept: managers and schedulers name jobs after it.
+        # The fluxified file keeps its name, after which managers and schedulers name jobs.
         target = directory / path.name
         if str(target) in files or target.name in ("spec.json", "workflow.json"):
             target = directory / f"{len(files)}_{path.name}"
@@ -184,9 +184,15 @@ def _about_disks(spec: Spec) -> bool:
 
 
 def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: str) -> dict[str, str]:
-    """Return the environment of the workflow manager.
+    """Return the workflow manager's environment.
 
-    For Flux, its Python bindings are reached through PYTHONPATH as its commands are through PATH.
+    WHESL's commands come first on PATH, and for Flux, WHESL's Python package first on PYTHONPATH.
+
+    Args:
+        base: the environment to start from.
+        commands: the directory of WHESL's commands.
+        home: WHESL_HOME.
+        rjms: the resource manager's name.
     """
     if manager_table.manager(rjms).command == "flux":
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
@@ -194,7 +200,7 @@ def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: s
     else:
         own = {}
     return {
-        # Maestro asks `squeue -u $USER` and, without it, for ever.
+        # Maestro calls `squeue -u $USER`, and repeats the call for ever without USER.
         "USER": getpass.getuser(),
         **base,
         "PATH": f"{commands}{os.pathsep}{base.get('PATH', os.defpath)}",

@@ -1,4 +1,4 @@
-"""The embedded resource manager for one run: the one that runs already, or a private one."""
+"""The embedded resource manager for one run: a running cluster, or a private one."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from pathlib import Path
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError, TransientError
 
-_TIMEOUT = 60.0  # seconds to start or stop
+_TIMEOUT = 60.0  # seconds for a cluster's start or stop
 
 
 @contextmanager
 def local_cluster(
     environment: Mapping[str, str], directory: Path, nodes: int, program: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
-    """Yield the variables with which the commands of a local cluster are found.
+    """Yield the variables that lead to the commands of an embedded cluster.
 
     Args:
-        environment: where WHESL_LOCAL may name a cluster that runs.
-        directory: where a private one keeps its files when none runs.
-        nodes: how many nodes the private one gets.
+        environment: the caller's environment, in which WHESL_LOCAL may name a running cluster.
+        directory: the directory of a private cluster's files.
+        nodes: the number of a private cluster's nodes.
         program: the command that starts WHESL.
 
-    The private one is stopped at the end. Raises TransientError when it does not start.
+    Without a running cluster, a private cluster is started, and stopped at the end. Raises TransientError
+    when it does not start.
     """
     cluster = Cluster.of(environment)
     if _answers(cluster):
@@ -51,7 +52,8 @@ def _answers(cluster: Cluster) -> bool:
 def _variables(environment: Mapping[str, str], path: str) -> dict[str, str]:
     commands = str(Path(path, "bin"))
     places = environment.get("PATH", os.defpath).split(os.pathsep)
-    # A cluster's commands that are on PATH may have something of the user's in front, on purpose.
+    # Commands of the cluster that are on PATH keep their place: a user may have put others in front on
+    # purpose.
     ordered = places if commands in places else [commands, *places]
     return {"WHESL_LOCAL": path, "PATH": os.pathsep.join(ordered)}
 

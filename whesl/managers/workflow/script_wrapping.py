@@ -1,9 +1,9 @@
-"""Wrapping a script: its interpreter becomes ``whesl exec``, and every other byte stays as it is.
+"""Wraps scripts: ``whesl exec`` becomes a script's interpreter, and every other byte stays unchanged.
 
-The first line names a program that is made for the task: a few lines of ``sh`` that become ``whesl exec``
-with what it is to know, the script's own interpreter, and the words that the kernel adds (``execve(2)``,
-"Interpreter scripts"). So the process that the resource manager starts, signals and reports on is WHESL's
-keeper, and what runs is the very script, by its own name and with its own line numbers.
+The wrapped script's first line names a program that WHESL makes for the task: a few lines of ``sh`` that
+become ``whesl exec`` with its options, the script's own interpreter, and the words that the kernel adds
+(``execve(2)``, "Interpreter scripts"). So the resource manager starts, signals and reports on WHESL's keeper
+as the job's process, and the script itself runs under its own name, with its own line numbers.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ from whesl.managers.resource import wrapped_script
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 
-# What every kernel reads of a first line (BINPRM_BUF_SIZE of Linux before 5.1, less its last byte).
+# The bytes that every kernel reads of a first line (BINPRM_BUF_SIZE of Linux before 5.1, less its last byte).
 LONGEST_LINE = 127
-# Comments of a program of ours, each with a string of JSON behind it.
+# Comments in an interpreter program of WHESL, each followed by a JSON string.
 _WAS = "# Its first line was: "
 _SOURCE = "# A copy of: "
 _BLANK = re.compile(r"\s")
-# Signals wait while WHESL loads, for the program that they are meant for: all that a keeper passes on
-# (``runtime/isolator/launch/signal_delivery.py``). An env(1) that does not know how (coreutils before 8.31)
-# holds none.
+# The signals that are blocked while WHESL loads, so that they reach the script: all signals that a keeper
+# passes on (``runtime/isolator/launch/signal_delivery.py``). An env(1) of coreutils before 8.31 cannot block
+# signals.
 _HELD = (*range(1, 4), 5, 6, 10, 12, *range(14, 17), 18, *range(20, 32), *range(34, 65))
 _HOLD = (
     f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
     "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
 )
-# A script that calls itself by its name (``exec "$0"``) is run by its own interpreter, within the task: this
-# variable says that this very program runs in this very job. A job that the script submits is another one.
+# The variable that names the running interpreter program and its job. A script that calls itself (``exec
+# "$0"``) in the same job is then run by its own interpreter, within the task.
 _WITHIN = "WHESL_SCRIPT"
 _WHICH = "$0 $SLURM_JOB_ID$FLUX_JOB_ID$PBS_JOBID"
-# A place in the user's home directory, for where WHESL_HOME has too long a name.
+# The directory for interpreter programs where the path of WHESL_HOME is too long.
 _SHORT = "~/.whesl"
 
 
 class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
-    """What all wrapped tasks of a workflow are told alike.
+    """Options of ``whesl exec`` that are the same for all tasks of a workflow.
 
     ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
-    ``home`` WHESL_HOME ('' leaves it to the job's environment). ``inner`` is what runs the tasks' steps
-    (``whesl exec --inner``), and ``own_node`` says whether the isolator's node serves the task too.
-    ``heartbeat_limit`` is in seconds, None for the usual one.
+    ``home`` WHESL_HOME ('' leaves it to the job's environment). ``inner`` is the manager of the tasks' steps
+    (``whesl exec --inner``). With ``own_node``, the isolator's node serves the task, too. ``heartbeat_limit``
+    is in seconds, None for the default.
     """
 
     program: tuple[str, ...]
@@ -67,19 +67,19 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     placement: str = ""
 
     def call(self, step: str, **own: Any) -> TaskCall:
-        """Return the variables of a step's tasks, with the fields that each task fills in."""
+        """Return the options for a step's tasks, with the given fields of ``TaskCall``."""
         alike = {name: getattr(self, name) for name in Wrapping.__struct_fields__}
         return TaskCall(step=step, **alike, **own)
 
 
 class TaskCall(Wrapping, frozen=True, kw_only=True):
-    """What a wrapped script tells ``whesl exec``.
+    """Options of ``whesl exec`` in a wrapped script.
 
     ``step`` is '' where the script's last line names the task. ``instance``, ``workspace`` and ``nodes`` may
-    hold the workflow manager's tokens, which it expands later. ``array`` says that the element of a job array
-    is the instance. ``tasks`` and ``gpus`` are what the whole job asked for before nodes for the spares were
-    added; the script is to see them and not the larger numbers. ``keeps``: its rules act on lost nodes, so
-    the job is to keep the others. ``source`` is the file whose copy is wrapped.
+    hold the workflow manager's tokens, which the manager expands later. With ``array``, the instance is the
+    index of the job array's element. ``tasks`` and ``gpus`` are the whole job's numbers without spare nodes,
+    which the script sees instead of the larger numbers. With ``keeps``, the task's rules act on lost nodes,
+    so the job keeps its other nodes. ``source`` is the original file of a wrapped copy.
     """
 
     step: str
@@ -95,22 +95,23 @@ class TaskCall(Wrapping, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that takes the place of an interpreter: where it has to stand, and its text."""
+    """A program that replaces a script's interpreter: its path and its text."""
 
     path: str
     text: str
 
     def write(self) -> None:
-        """Write it where it has to stand, unless it stands there. Raises OSError."""
+        """Write the program to its path. Raises OSError."""
         path = Path(self.path)
         path.parents[2].mkdir(mode=0o700, parents=True, exist_ok=True)
-        for directory in (path.parents[1], path.parent):  # mkdir(parents=True) gives parents another mode
+        # Each directory by itself: mkdir(parents=True) would give parents another mode.
+        for directory in (path.parents[1], path.parent):
             directory.mkdir(mode=0o700, exist_ok=True)
         file_retry.replace(path, os.fsencode(self.text), mode=0o700)
 
 
 class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
-    """What a wrapped script says of itself, after its workflow manager expanded it."""
+    """The options in a wrapped script, after its workflow manager has expanded tokens."""
 
     workflow: str
     step: str
@@ -126,15 +127,19 @@ class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def task(self) -> str:
-        """The task's id; for a job array, that of the step (one submission, many tasks)."""
+        """The task's id; for a job array, the id of the step (one submission for many tasks)."""
         name = f"{self.step}_{self.instance}" if self.instance else self.step
         return f"{self.workflow}/{name}"
 
 
 def interpreter(text: str, path: str) -> tuple[str, str]:
-    """Return what a script's first line names as the kernel reads it: a program, and its one argument or ''.
+    """Return the interpreter in a script's first line, as the kernel reads it, and its argument or ''.
 
-    Raises UsageError when it names nothing, or no path that means the same everywhere.
+    Args:
+        text: the script's text.
+        path: the script, for messages.
+
+    Raises UsageError for a first line without an absolute path of a program.
     """
     first = text.split("\n", 1)[0].rstrip("\r")
     words = first[2:].strip(" \t").split(None, 1) if first.startswith("#!") else []
@@ -156,26 +161,26 @@ def interpreter(text: str, path: str) -> tuple[str, str]:
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether a script's interpreter is a program of ours."""
+    """Whether a script's interpreter is a program of WHESL."""
     return bool(wrapped_script.program(text))
 
 
 def program_for(call: TaskCall, line: str, path: str, place: str, was: str | None = None) -> Program:
-    """Return the program that takes the place of the interpreter in a script's first line.
+    """Return the program that replaces the interpreter in a script's first line.
 
     Args:
-        call: what ``whesl exec`` is told.
+        call: the options of ``whesl exec``.
         line: the script's first line.
         path: the script, for messages.
         place: a directory that all nodes share.
-        was: what stands in the place of which the program is put; the line by default.
+        was: the original text that the program keeps for ``former_line``; the first line by default.
 
-    Raises UsageError where no kernel would find the program.
+    Raises UsageError where the program's path is too long or has blanks, so that a kernel would not find it.
     """
     name, argument = interpreter(line, path)
     base = name.rsplit("/", 1)[1]
     words = [
-        # dash would drop the functions that bash exports; -p keeps bash from reading them, and BASH_ENV.
+        # dash would drop functions that bash exports; bash -p reads neither these functions nor BASH_ENV.
         f"#!{name} -p" if base == "bash" else "#!/bin/sh",
         f"# Takes the place of {name} for a script that WHESL looks after.",
         _WAS + json.dumps(line if was is None else was),
@@ -204,7 +209,12 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
 
 
 def wrap(text: str, program: Program) -> str:
-    """Return a script with another program in its first line."""
+    """Return a script with a program as the interpreter in its first line.
+
+    Args:
+        text: the script's text.
+        program: the program.
+    """
     first, end, rest = text.partition("\n")
     name, _ = interpreter(first, "")
     before, _, after = first.partition(name)
@@ -212,12 +222,26 @@ def wrap(text: str, program: Program) -> str:
 
 
 def unwrap(text: str, path: str) -> str:
-    """Return a wrapped script as it was before. Raises UsageError where that is not known any more."""
+    """Return the original of a wrapped script.
+
+    Args:
+        text: the wrapped script's text.
+        path: the script, for messages.
+
+    Raises UsageError where the program with the original first line is gone or damaged.
+    """
     return "\n".join((former_line(wrapped_script.program(text), path), *text.split("\n")[1:]))
 
 
 def former_line(program: str, path: str) -> str:
-    """Return the first line in the place of which a program of ours stands, or what else it stands for."""
+    """Return the original text that an interpreter program of WHESL replaces, most often a first line.
+
+    Args:
+        program: the program's path.
+        path: the script, for messages.
+
+    Raises UsageError where the program is gone or damaged.
+    """
     found = _said(_content(program, path).splitlines(), _WAS)
     if not found:
         raise _damaged(program, path)
@@ -225,7 +249,7 @@ def former_line(program: str, path: str) -> str:
 
 
 def task_line(call: TaskCall) -> str:
-    """Return a script's last line that names its task. Raises UsageError for what cannot stand in a line."""
+    """Return the last line of a script, which names its task. Raises UsageError for a tab or line break."""
     words = [*_variables(call), *_own(call)]
     for word in words:
         if re.search(r"[\t\r\n]", word):
@@ -234,9 +258,13 @@ def task_line(call: TaskCall) -> str:
 
 
 def read_wrapped(text: str, path: str = "the script") -> WrappedScript | None:
-    """Return what a wrapped script says, None for one that is not wrapped.
+    """Return the options in a wrapped script, None for a script that is not wrapped.
 
-    Raises UsageError when the program in its first line is gone, or not as it was made.
+    Args:
+        text: the script's text.
+        path: the script, for messages.
+
+    Raises UsageError when the program in the script's first line is gone or damaged.
     """
     program = wrapped_script.program(text)
     if not program:
@@ -261,7 +289,7 @@ def read_wrapped(text: str, path: str = "the script") -> WrappedScript | None:
     return WrappedScript(
         workflow=values.get("--workflow", ""),
         step=values.get("--step", ""),
-        # An array's instance is known only inside each of its tasks.
+        # The instance of a job array's task is known only inside that task.
         instance="" if "$" in instance else instance,
         nodes=_number(values.get("--nodes", "")),
         spares=_number(values.get("--spares", "")),
@@ -285,7 +313,7 @@ def _content(program: str, path: str, read: Callable[[str], bytes | None] = file
 
 
 def _said(lines: Sequence[str], what: str) -> str:
-    """Return what a comment of a program of ours says, '' where there is none that can be read."""
+    """Return the text in a comment of an interpreter program, '' for a missing or damaged comment."""
     try:
         return next((str(json.loads(line.removeprefix(what))) for line in lines if line.startswith(what)), "")
     except ValueError:
@@ -304,7 +332,7 @@ def _number(text: str) -> int:
 
 
 def _setting(call: TaskCall) -> list[str]:
-    """Return the lines that set variables."""
+    """Return the lines of sh that set a task's variables."""
     values = [f"WHESL_HOME={call.home}"] if call.home else []
     if call.placement:
         values.append(f"WHESL_PLACEMENT={call.placement}")
@@ -313,7 +341,7 @@ def _setting(call: TaskCall) -> list[str]:
 
 
 def _variables(call: TaskCall) -> list[str]:
-    """Return a task's variables, some of which its script sees."""
+    """Return a task's variables as ``NAME=VALUE``."""
     shown = [f"{wrapped_script.KEEPS}=1"] if call.keeps else []
     if call.spares and call.tasks:
         shown += [f"{name}={call.tasks}" for name in ("SLURM_NTASKS", "SLURM_NPROCS")]
@@ -323,7 +351,7 @@ def _variables(call: TaskCall) -> list[str]:
 
 
 def _own(call: TaskCall) -> list[str]:
-    """Return the options that differ from task to task."""
+    """Return the options of ``whesl exec`` that differ from task to task."""
     words = ["--step", call.step]
     if call.instance:
         words += ["--instance", call.instance]
@@ -337,7 +365,7 @@ def _own(call: TaskCall) -> list[str]:
 
 
 def task_command(call: TaskCall) -> tuple[str, ...]:
-    """Return the words before a task's command, for managers that are told commands and no scripts.
+    """Return the words to put before a task's command, for managers whose tasks are commands, not scripts.
 
     Raises UsageError for a name with a line break.
     """

@@ -1,7 +1,7 @@
-"""Executions of workflows in WfCommons' JSON (WfFormat 1.3 to 1.5).
+"""Reads executions of workflows in WfCommons' JSON (WfFormat 1.3 to 1.5).
 
-T. Coleman et al., "WfCommons: A framework for enabling scientific workflow research and development", Future
-Generation Computer Systems 128, 2022.
+Source: T. Coleman et al., "WfCommons: A framework for enabling scientific workflow research and development",
+Future Generation Computer Systems 128, 2022.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _HINT = "WfCommons JSON (WfFormat 1.3 to 1.5) is accepted, for example from wfcommons/WfInstances"
 _SPECIFIED = "workflow.specification.tasks"
-# Seconds and bytes beyond are no measurement, and sums of them may not be finite.
+# The largest number of seconds or bytes: larger numbers are no measurements, and their sums may be infinite.
 _MOST = 1e300
-# What makes a task's name of its program's: "_ID0000012", "_00000012", "-12".
+# The number in a task's name after its program's name: "_ID0000012", "_00000012", "-12".
 _WORD = re.compile(r"[\w.+-]+")
 _NUMBER = re.compile(r"[-_.]?(ID)?\d+$")
 
@@ -31,12 +31,12 @@ class InstanceTask(msgspec.Struct, frozen=True, kw_only=True):
     """One task of an execution.
 
     Attributes:
-        name: unique.
-        program: what it ran; the name without its number where the file does not say.
-        arguments: of the program.
-        seconds: how long it ran.
-        parents: names.
-        reads, writes: names of files.
+        name: the task's unique name.
+        program: the task's program; the task's name without its number where the file names none.
+        arguments: the program's arguments.
+        seconds: the task's run time.
+        parents: the names of the tasks before this task.
+        reads, writes: the names of the task's input and output files.
     """
 
     name: str
@@ -49,12 +49,12 @@ class InstanceTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """Return what tasks of one kind share: the program, or the name without its number for a script."""
+        """Return the kind of a task: its program, or for a script its name without the number."""
         return self.program if _WORD.fullmatch(self.program) else _NUMBER.sub("", self.name) or self.name
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
-    """One execution of a workflow; ``sizes`` holds the bytes of its files, 0 where none are told."""
+    """One execution of a workflow; ``sizes`` holds its files' sizes in bytes, 0 where they are unknown."""
 
     name: str
     place: str
@@ -66,12 +66,12 @@ def read(path: Path) -> Instance:
     """Read an execution.
 
     Args:
-        path: the file, compressed (``.xz``, ``.gz``) or not.
+        path: the file, which may be compressed (``.xz``, ``.gz``).
 
     Raises:
-        UsageError: it is no such file, or a task has an unknown parent, no run time, or a size below zero;
-            the message says where.
-        WheslError: it cannot be read.
+        UsageError: the file is no such execution, or a task has an unknown parent, no run time, or a negative
+            size; the message names the place.
+        WheslError: the file cannot be read.
     """
     try:
         document = json.loads(text(path))
@@ -79,13 +79,13 @@ def read(path: Path) -> Instance:
         raise UsageError(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}", hint=_HINT) from None
     except RecursionError:
         raise UsageError(f"{path}: nested too deeply", hint=_HINT) from None
-    except ValueError as error:  # a whole number of more digits than Python takes
+    except ValueError as error:  # a whole number with more digits than Python accepts
         raise UsageError(f"{path}: no JSON that can be read: {error}", hint=_HINT) from None
     return _Reader(path, document).instance()
 
 
 class _Reader:
-    """One document on its way to records; ``where`` in each error is a path into it."""
+    """Turns one document into records; ``where`` in each error is a path into the document."""
 
     def __init__(self, path: Path, document: Any) -> None:
         self._path = path
@@ -145,7 +145,7 @@ class _Reader:
         )
 
     def _command(self, task: dict[str, Any], run: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-        """Return a task's program and arguments, as far as the file tells them in any of its forms."""
+        """Return a task's program and arguments from any of the format's forms."""
         given = run.get("command") or task.get("command")
         given = given if isinstance(given, dict) else {}
         program = given.get("program")
@@ -160,7 +160,7 @@ class _Reader:
     def _specified(
         self, workflow: dict[str, Any]
     ) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
-        """Tasks, run times and file sizes of WfFormat 1.5."""
+        """Return the tasks, run times and file sizes of a document in WfFormat 1.5."""
         specification = self._part(workflow, "specification", dict, "workflow.")
         tasks = self._tasks(specification, "workflow.specification.", "id")
         execution = self._part(workflow, "execution", dict, "workflow.")
@@ -180,9 +180,9 @@ class _Reader:
     def _embedded(
         self, workflow: dict[str, Any]
     ) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
-        """Tasks, run times and file sizes of the formats before 1.5, where all stands with the task.
+        """Return the tasks, run times and file sizes of a document before WfFormat 1.5.
 
-        Parents are named by ``name`` there.
+        These formats keep all values in the tasks, and refer to parents by ``name``.
         """
         tasks = self._tasks(workflow, "workflow.", "name")
         sizes: dict[str, Any] = {}
@@ -198,7 +198,7 @@ class _Reader:
         return tasks, runs, sizes
 
     def _parents(self, tasks: list[dict[str, Any]], index: dict[str, int], place: str) -> list[list[str]]:
-        """Return each task's parents, whichever side of an edge names it."""
+        """Return each task's parents, from edges that are given at the parent or at the child."""
         found: list[dict[str, None]] = [{} for _ in tasks]
         for position, task in enumerate(tasks):
             for relation in ("parents", "children"):

@@ -1,4 +1,4 @@
-"""WMS steps of managers whose tasks have no workspaces that are still to come."""
+"""WMS steps of managers that create no workspaces for their tasks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from whesl.model.errors import RefusedError
 
 
 def apply(who_knows: str, step: RecoveryStep, configuration: Configuration) -> Configuration:
-    """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do.
+    """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created.
 
     Args:
-        who_knows: the manager and the verb, as a message begins: "Cylc knows".
-        step: the rules' step.
-        configuration: the workflow's, which stays as it is.
+        who_knows: the manager and the verb, with which a message begins: "Cylc knows".
+        step: the recovery step.
+        configuration: the task's configuration, which stays unchanged.
 
-    Raises RefusedError for every other step.
+    Raises RefusedError for any other step.
     """
     if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
         raise RefusedError(f"{who_knows} no WMS step {step.resource}.{step.operation}")

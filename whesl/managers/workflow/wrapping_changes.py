@@ -1,7 +1,7 @@
-"""The one table of what wrapping changes in a job before a rule acts; everything else is as without WHESL.
+"""One table of all changes that wrapping makes to a job before a rule acts. Pure.
 
-``docs/what-wrapping-changes.md`` is written from it, ``whesl check`` and ``whesl run`` tell of the rows that
-concern a script, and the tests that run jobs plain and wrapped allow these differences and no others. Pure.
+``docs/what-wrapping-changes.md`` is generated from the table. ``whesl check`` and ``whesl run`` report the
+rows that concern a script. Tests that run the same job plain and wrapped allow no other differences.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One difference between a wrapped job and the same job without WHESL.
 
     Attributes:
-        name: unique, for tests.
-        what: differs, a sentence.
-        when: it concerns a job, a sentence.
-        why: it has to differ, a sentence.
-        aspects: what the tests see of it, as globs (tests/neutrality/records.py).
-        script: a regular expression that finds the lines of a script that are concerned; "" for none.
-        option: an option of sbatch that is concerned; "" for none.
+        name: a unique name, for tests.
+        what: the difference, as a sentence.
+        when: the jobs that the change concerns, as a sentence.
+        why: the reason for the change, as a sentence.
+        aspects: the globs of the values in which tests see the change (tests/neutrality/records.py).
+        script: a regular expression for the lines of a script that the change concerns; "" for no lines.
+        option: the option of sbatch that the change concerns; "" for no option.
     """
 
     name: str
@@ -144,14 +144,18 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         change: the row.
-        line: of the script, from 1; 0 where an option concerns it.
+        line: the script's line number, from 1; 0 for an option.
     """
 
     change: Change
     line: int
 
     def sentence(self, path: str) -> str:
-        """Return the sentence that tells the user of the change."""
+        """Return the sentence about the change for the user.
+
+        Args:
+            path: the script's path.
+        """
         where = f"{path}:{self.line}" if self.line else f"{path} (--{self.change.option})"
         return f"{where} meets what WHESL changes in a job: {self.change.what} {self.change.why}"
 
@@ -160,8 +164,8 @@ def concerning(text: str, options: tuple[str, ...] = ()) -> tuple[Notice, ...]:
     """Return the rows that concern a script, each once.
 
     Args:
-        text: the script's.
-        options: names of sbatch's options outside of it.
+        text: the script's text.
+        options: the names of the call's sbatch options.
     """
     lines = text.splitlines()
     header = {name for name, _ in parse_header(text)} | set(options)
@@ -182,7 +186,7 @@ def concerning(text: str, options: tuple[str, ...] = ()) -> tuple[Notice, ...]:
 
 
 def page() -> str:
-    """Return ``docs/what-wrapping-changes.md``."""
+    """Return the text of ``docs/what-wrapping-changes.md``."""
     rows = "".join(f"| {one.what} | {one.when} | {one.why} |\n" for one in CHANGES)
     return _PAGE.format(rows=rows)
 

@@ -1,11 +1,11 @@
 """Conservative backfilling (A. Mu'alem, D. Feitelson, IEEE TPDS 12(6), 2001).
 
 Each job gets a reservation when it arrives: the earliest time at which enough nodes are free for its
-estimate, beside all running and reserved jobs. When a job ends before its estimate, each reservation in the
-queue's order moves to the earliest time that is free then. So none is ever delayed.
+estimate, beside all running and reserved jobs. When a job ends before its estimate, each reservation, in the
+queue's order, moves to the earliest time that is now free. So no reservation is ever delayed.
 
-The free nodes over time are a *profile*: ``free[i]`` nodes from ``times[i]`` to ``times[i + 1]``, the last
-ones for ever. It occupies the places ``lo`` to ``hi - 1`` of its arrays.
+The free nodes over time are a *profile*: ``free[i]`` nodes are free from ``times[i]`` to ``times[i + 1]``;
+the last part has no end. A profile occupies the indices ``lo`` to ``hi - 1`` of its arrays.
 """
 
 from __future__ import annotations
@@ -35,19 +35,18 @@ def earliest(
     """Return the earliest start of a job in a profile.
 
     Args:
-        times: when each part begins, in seconds, ascending.
-        free: nodes that are free in it.
-        lo: the place of the part that holds ``now``.
-        hi: the place behind the last part.
-        now: in seconds.
-        size: the job's nodes.
-        duration: its estimate, in seconds.
-        before: its present reservation, to be returned where no earlier start fits; ``inf`` where it has
-            none.
-        until: no start at or behind this time, in seconds, is looked for.
+        times: begin of each part of the profile, in seconds, ascending.
+        free: number of free nodes in each part.
+        lo: index of the part that holds ``now``.
+        hi: index behind the last part.
+        now: the current time, in seconds.
+        size: number of nodes of the job.
+        duration: estimated duration of the job, in seconds.
+        before: start of the job's present reservation, the result if no earlier start fits; ``inf`` for none.
+        until: starts at or after this time, in seconds, are not searched.
 
     Returns:
-        The start in seconds; ``inf`` where it fits at no time.
+        The start in seconds; ``inf`` if the job fits at no time.
     """
     start = now
     fits = False
@@ -71,9 +70,16 @@ def earliest(
 def occupy(
     times: NDArray[np.float64], free: NDArray[np.int64], lo: int, hi: int, begin: float, end: float, size: int
 ) -> int:
-    """Take ``size`` nodes (give them back where negative) from ``begin`` to ``end``; return the new ``hi``.
+    """Take nodes out of a profile from ``begin`` to ``end``; return the new ``hi``.
 
-    The arrays need two places more than ``hi``, and ``begin`` is no earlier than the profile's.
+    Args:
+        times: begin of each part of the profile, in seconds, ascending; with room for two more parts.
+        free: number of free nodes in each part; with room for two more parts.
+        lo: index of the first part.
+        hi: index behind the last part.
+        begin: begin of the time in seconds, not before that of the profile.
+        end: end of the time in seconds.
+        size: number of nodes to take; a negative number gives nodes back.
     """
     first = locate(times, lo, hi, begin)
     if times[first] != begin:
@@ -96,7 +102,7 @@ def occupy(
 
 @jit
 def locate(times: NDArray[np.float64], lo: int, hi: int, time: float) -> int:
-    """Return the last part that begins no later than ``time``."""
+    """Return the index of the last part that begins no later than ``time``, in seconds."""
     while hi - lo > 1:
         middle = (lo + hi) >> 1
         if times[middle] <= time:

@@ -1,4 +1,4 @@
-"""Draws that depend on the seed and the event that they are for alone, in whatever order events come."""
+"""Random draws that depend only on the seed and the event, not on the order of events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from whesl.prediction.numba_jit import jit
 
 @jit
 def mix(state: int, value: int) -> int:
-    """Return a number of 32 bits, each bit of which depends on all of both (the finalizer of "lowbias32")."""
+    """Return a 32-bit hash of two numbers, each bit of which depends on all bits ("lowbias32")."""
     h = (state * 48271 + value + 1) & 0xFFFFFFFF
     h ^= h >> 16
     h = (h * 0x21F0AAAD) & 0xFFFFFFFF
@@ -18,11 +18,11 @@ def mix(state: int, value: int) -> int:
 
 @jit
 def draw(seed: int, one: int, two: int, three: int) -> float:
-    """Return a number in [0, 1) for three integers that name the event.
+    """Return a random number in [0, 1) for an event that three integers identify.
 
     Args:
-        seed: of the run, from 0.
-        one, two, three: from 0; 32 bits of each count.
+        seed: the run's seed, 0 or more.
+        one, two, three: integers of the event, 0 or more; the lowest 32 bits of each count.
     """
     h = mix(mix(seed & 0xFFFFFFFF, one & 0xFFFFFFFF), two & 0xFFFFFFFF)
     return mix(h, three & 0xFFFFFFFF) / 4294967296.0

@@ -1,8 +1,9 @@
 """EASY backfilling (D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995).
 
-Jobs start in their order. The first that does not fit, the head, gets a reservation at the earliest time at
-which the running jobs' estimates free enough nodes, its shadow time, made anew in each pass. A later job may
-overtake it when it ends by then, or when it takes none of the nodes that the head will need.
+Jobs start in their order. The first job that does not fit, the head, gets a reservation at its shadow time:
+the earliest time at which the running jobs' estimates free enough nodes. Each pass computes the reservation
+anew. A later job may overtake the head if it ends by the shadow time, or takes none of the nodes that the
+head will need.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
 def reservation(
     ends: NDArray[np.float64], sizes: NDArray[np.int64], count: int, free: int, need: int
 ) -> tuple[float, int]:
-    """Return the head's shadow time, and how many nodes are left over then.
+    """Return the head's shadow time, and the number of extra nodes left over then.
 
     Args:
         ends: latest ends of the running jobs in seconds, ascending.
-        sizes: their nodes.
-        count: how many of them there are.
-        free: nodes that are free now.
-        need: nodes that the head asks for.
+        sizes: number of nodes of each running job.
+        count: number of running jobs.
+        free: number of nodes that are free now.
+        need: number of nodes that the head asks for.
 
     Returns:
-        The shadow time, ``inf`` where the running jobs free too few (nodes are down), and the extra nodes;
-        all that is released at the shadow time counts.
+        The shadow time, ``inf`` if the running jobs free too few nodes (when nodes are down), and the number
+        of extra nodes, with all nodes released at the shadow time.
     """
     at = 0
     while at < count and free < need:
@@ -57,23 +58,23 @@ def may_overtake(size: int, estimate: float, now: float, free: int, shadow: floa
     """Return whether a job may start before the head.
 
     Args:
-        size: its nodes.
-        estimate: the longest that it runs, in seconds.
-        now: in seconds.
-        free: nodes that are free now.
+        size: number of nodes of the job.
+        estimate: longest run time of the job, in seconds.
+        now: the current time, in seconds.
+        free: number of nodes that are free now.
         shadow: the head's shadow time, in seconds.
-        extra: nodes that the head leaves over then.
+        extra: number of nodes that the head leaves over at the shadow time.
     """
     return size <= free and (size <= extra or now + estimate <= shadow)
 
 
 class Easy:
-    """The policy."""
+    """The policy EASY backfilling."""
 
     name = "easy"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``."""
         queue = view.queue
         free = int(np.count_nonzero(view.nodes.free))
         fits = (queue.size <= free).nonzero()[0]

@@ -1,4 +1,4 @@
-"""First come, first served: jobs start in their order, and none before the one ahead of it."""
+"""First come, first served: jobs start in their order, and no job starts before the job ahead of it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Fcfs:
-    """The policy."""
+    """The policy first come, first served."""
 
     name = "fcfs"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``."""
         fits = np.cumsum(view.queue.size) <= np.count_nonzero(view.nodes.free)
         return first_free(view, range(int(np.argmin(fits)) if not fits.all() else len(fits)))

@@ -1,4 +1,4 @@
-"""Which nodes a job gets: those of the lowest index, or those of the least risk."""
+"""Node selection: the free nodes of the lowest index, or of the least risk."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def first_free(view: View, started: Sequence[int]) -> Decisions:
 
     Args:
         view: the machine and its jobs.
-        started: places in the queue of the jobs to start, in order.
+        started: indices in the queue of the jobs to start, in order.
     """
     if not len(started):
         return NONE

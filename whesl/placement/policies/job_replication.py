@@ -1,9 +1,10 @@
-"""Jobs with a required reliability: machines are taken until their aggregate reliability reaches it.
+"""Jobs with a required reliability: machines are chosen until their aggregate reliability reaches it.
 
-``1 - prod(1 - r_s) >= r`` over the machines s of a job, r_s the reliability that the predictor gives each;
-one that is certain to fail during the job is not taken. In space the copies run at once; in time one after
-the other (Algorithm 1 of "Effective scheduling of grid resources using failure prediction"). With the
-filtered predictor this is FFP, with one that does not know periods NFFP, with none Random.
+The condition is ``1 - prod(1 - r_s) >= r`` over the machines s of a job, where r_s is a machine's predicted
+reliability. Machines that are certain to fail during the job are not chosen. Copies of a job run at once
+(replication in space) or one after the other (in time); Algorithm 1 of "Effective scheduling of grid
+resources using failure prediction". The policy is called FFP with the filtered predictor, NFFP with a
+predictor that does not know periods, and Random without a predictor.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 
 @jit
 def key_of(seed: int, job: int, attempt: int) -> int:
-    """Return the key of the draws for one attempt of one job, whatever was drawn before."""
+    """Return the key of the random draws for one attempt of one job, independent of other draws.
+
+    Args:
+        seed: the run's seed.
+        job: the job's number.
+        attempt: the attempt's number.
+    """
     return mix(mix(mix(0, seed), job), attempt)
 
 
@@ -41,22 +48,23 @@ def select(
     surest: bool,
     chosen: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """Choose machines, one after the other, until a job's reliability is what it has to be.
+    """Choose machines, one after the other, until a job's required reliability is reached.
 
     Args:
         free: indices of machines that are up and idle.
         compiled: the predictor.
-        now: in seconds.
-        duration: of the job, in seconds.
-        required: the reliability, from 0 to 1.
-        risk: that all attempts before fail: 1 for none.
-        key: of the draws.
-        surest: takes machines in the order of their reliability, not at random; among equal ones, first those
-            that are more likely to fail afterwards.
-        chosen: is filled with indices of machines, in the order in which they were taken.
+        now: the current time, in seconds.
+        duration: duration of the job, in seconds.
+        required: the required reliability, from 0 to 1.
+        risk: the probability that all earlier attempts fail; 1 without earlier attempts.
+        key: key of the random draws; see ``key_of``.
+        surest: whether machines are taken in the order of their reliability instead of at random; among
+            equally reliable machines, those more likely to fail after the job come first.
+        chosen: array that receives the indices of the chosen machines, in order.
 
     Returns:
-        How many were chosen, 0 where all together do not reach it; and the risk that the first one fails too.
+        The number of chosen machines, 0 if all together do not reach the required reliability; and the
+        probability that all earlier attempts and the first chosen machine fail.
     """
     order = free.copy()
     if surest:
@@ -72,7 +80,7 @@ def select(
         order = order[:usable][np.argsort(weight[:usable], kind="mergesort")]
     first = risk
     count = 0
-    # What rounding leaves over is no reason for another machine.
+    # A rounding error must not cause another machine.
     allowed = (1.0 - required) * (1.0 + 1e-12)
     for position in range(len(order)):
         if not surest:

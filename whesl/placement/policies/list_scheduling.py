@@ -1,9 +1,10 @@
-"""Tasks of workflows in the order of their rank or arrival, each on the node that suits it best.
+"""List scheduling: tasks of workflows start in the order of rank or arrival, each on its best node.
 
-RANK_HYBD, FLAW, FIFO and failure-aware FIFO are one rule with two choices: the order of the ready tasks, and
-whether a predictor is asked about each node (Figure 3 of "FLAW: FaiLure-Aware Workflow scheduling"): the node
-that ends the task first and is not said to fail. ``RELIABLE`` weighs instead: the node with the least sum of
-duration and expected loss, the sources of the task's input included, or none while waiting costs less.
+RANK_HYBD, FLAW, FIFO and failure-aware FIFO are one rule with two options: the order of the ready tasks, and
+whether a predictor is asked about each node (Figure 3 of "FLAW: FaiLure-Aware Workflow scheduling"). The rule
+takes the node that ends the task first and is not predicted to fail. ``RELIABLE`` takes the node with the
+least sum of duration and expected loss, including failures of the nodes that hold the task's input, or waits
+if that costs less.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ if TYPE_CHECKING:
 
 
 class Ready(NamedTuple):
-    """Tasks whose parents are done, in no order; arrays of shape (ready,) but ``duration``.
+    """Ready tasks, whose parents are done, in no order; arrays of shape (ready,) if not stated otherwise.
 
     Attributes:
-        task: identifiers.
-        workflow: the workflow of each.
-        rank: the upward rank, in seconds.
-        since: when it came into the pool, in seconds.
-        duration: seconds that it would take on each node, with its transfers; ``inf`` on nodes that are not
-            free, and on all of them while its input is out of reach, shape (ready, nodes).
-        exposed: the probability that a node which it reads from fails meanwhile, shape (ready, nodes).
-        wait: seconds until the next running task ends; ``inf`` where none runs.
+        task: identifiers of the tasks.
+        workflow: identifier of each task's workflow.
+        rank: upward rank of each task, in seconds.
+        since: when each task became ready, in seconds.
+        duration: duration of each task on each node with its transfers, in seconds; ``inf`` on nodes that are
+            not free, and on all nodes while the task's input is out of reach, shape (ready, nodes).
+        exposed: probability that a node from which the task reads fails meanwhile, shape (ready, nodes).
+        wait: seconds until the next running task ends; ``inf`` if no task runs. A scalar.
     """
 
     task: NDArray[np.int64]
@@ -47,11 +48,11 @@ class Ready(NamedTuple):
 
 
 class Dispatch(NamedTuple):
-    """Tasks to start now: each array of shape (started,), in the order of the decisions.
+    """Tasks to start now; arrays of shape (started,), in the order of the decisions.
 
     Attributes:
-        task: identifiers.
-        node: the node of each.
+        task: identifiers of the tasks.
+        node: index of each task's node.
     """
 
     task: NDArray[np.int64]
@@ -69,9 +70,9 @@ class TaskPolicy(Protocol):
         """Return the tasks to start, each on a free node of its own.
 
         Args:
-            view: the ready tasks and what they would take.
-            predictor: answers questions about nodes.
-            now: in seconds.
+            view: the ready tasks and their durations.
+            predictor: gives the failure probabilities of nodes.
+            now: the current time, in seconds.
         """
 
 
@@ -79,13 +80,14 @@ class TaskPolicy(Protocol):
 def earliest_safe(
     duration: NDArray[np.float64], compiled: Compiled, now: float, answers: NDArray[np.int8]
 ) -> int:
-    """Return the node that ends a task first and is not said to fail meanwhile, or -1.
+    """Return the node that ends a task first and is not predicted to fail meanwhile, or -1.
 
     Args:
-        duration: seconds on each node; ``inf`` where it cannot run, shape (nodes,).
+        duration: duration of the task on each node in seconds; ``inf`` if it cannot run, shape (nodes,).
         compiled: the predictor.
-        now: in seconds.
-        answers: is filled: 1 where the predictor said yes, 0 where no, -1 where it was not asked.
+        now: the current time, in seconds.
+        answers: array that receives the predictor's answer for each node: 1 for a failure, 0 for none, -1 if
+            not asked.
     """
     answers[:] = -1
     while True:
@@ -112,15 +114,16 @@ def least_expected(
     wait: float,
     answers: NDArray[np.int8],
 ) -> int:
-    """Return the node with the least sum of duration and expected loss, or -1 where waiting costs less.
+    """Return the node with the least sum of duration and expected loss, or -1 if waiting costs less.
 
     Args:
-        duration: seconds on each node; ``inf`` where it cannot run, shape (nodes,).
-        exposed: the probability that a source of the task's input fails meanwhile, shape (nodes,).
+        duration: duration of the task on each node in seconds; ``inf`` if it cannot run, shape (nodes,).
+        exposed: the probability that a node from which the task reads fails meanwhile, shape (nodes,).
         compiled: the predictor.
-        now: in seconds.
+        now: the current time, in seconds.
         wait: seconds until the next running task ends.
-        answers: is filled: 1 where the predictor said yes, 0 where no, -1 where it was not asked.
+        answers: array that receives the predictor's answer for each node: 1 for a failure, 0 for none, -1 if
+            not asked.
     """
     answers[:] = -1
     best = -1
@@ -143,14 +146,15 @@ def least_expected(
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Ready tasks in order, each on the node that suits it best.
+    """A task policy: ready tasks in a certain order, each on its best node.
 
     Attributes:
-        name: as in tables of results.
-        arrival: in the order of arrival in the pool (FIFO), not by rank.
-        aware: asks the predictor.
-        hybrid: by descending rank within one workflow, by ascending rank while the pool holds several.
-        weighs: takes the node with the least duration and expected loss, not the first that is safe.
+        name: the name in tables of results.
+        arrival: whether tasks are ordered by arrival (FIFO) instead of by rank.
+        aware: whether the predictor is asked.
+        hybrid: whether the rank ascends while tasks of several workflows are ready; otherwise it descends.
+        weighs: whether a task gets the node with the least sum of duration and expected loss, instead of the
+            first node to end it that is not predicted to fail.
     """
 
     name: str
@@ -160,7 +164,7 @@ class Ranked:
     weighs: bool = False
 
     def order(self, view: Ready) -> NDArray[np.intp]:
-        """Return the positions of the ready tasks in the order in which nodes are sought for them."""
+        """Return the indices of the ready tasks in the order in which they get nodes."""
         if self.arrival:
             return np.lexsort((view.task, view.since))
         descending = np.lexsort((view.task, -view.rank))
@@ -168,7 +172,7 @@ class Ranked:
         return descending[::-1] if several else descending
 
     def decide(self, view: Ready, predictor: Compiled, now: float) -> Dispatch:
-        """Return the tasks to start. Arguments as of ``TaskPolicy.decide``."""
+        """Return the tasks to start. Arguments: see ``TaskPolicy.decide``."""
         duration = view.duration.copy()
         answers = np.empty(duration.shape[1], dtype=np.int8)
         started: list[tuple[int, int]] = []

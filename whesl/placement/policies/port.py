@@ -1,4 +1,4 @@
-"""What a placement policy sees and answers: arrays of nodes and jobs in, decisions out."""
+"""The interface of placement policies: arrays of nodes and jobs as input, decisions as output."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Queue(NamedTuple):
     """Waiting jobs in the queue's order, each array of shape (waiting,).
 
     Attributes:
-        job: identifiers.
-        submit: when they were submitted, in seconds.
-        size: nodes that they ask for.
-        estimate: the longest that they may run, in seconds.
-        checkpoint: their own interval between checkpoints, in seconds; ``inf`` where they write none.
+        job: identifiers of the jobs.
+        submit: submission time of each job, in seconds.
+        size: number of nodes that each job asks for.
+        estimate: longest run time of each job, in seconds.
+        checkpoint: each job's interval between checkpoints, in seconds; ``inf`` for jobs without checkpoints.
     """
 
     job: NDArray[np.int64]
@@ -45,9 +45,9 @@ class Running(NamedTuple):
     """Running jobs, each array of shape (running,) but ``nodes``.
 
     Attributes:
-        job: identifiers.
-        start: when they started, in seconds.
-        end: the latest time at which they end, start + estimate, in seconds.
+        job: identifiers of the jobs.
+        start: start of each job, in seconds.
+        end: latest end of each job, start + estimate, in seconds.
         offsets: job i holds ``nodes[offsets[i]:offsets[i + 1]]``, shape (running + 1,).
         nodes: indices of nodes.
     """
@@ -60,7 +60,7 @@ class Running(NamedTuple):
 
 
 class View(NamedTuple):
-    """All that a policy may know at a time, besides what its predictor says."""
+    """Everything that a policy may use at a time, besides its predictor."""
 
     nodes: Nodes
     queue: Queue
@@ -68,13 +68,13 @@ class View(NamedTuple):
 
 
 class Decisions(NamedTuple):
-    """Jobs to start now, in order, each on nodes of its own.
+    """Jobs to start now, in order, each on its own nodes.
 
     Attributes:
-        job: identifiers, shape (started,).
+        job: identifiers of the jobs, shape (started,).
         offsets: job i starts on ``nodes[offsets[i]:offsets[i + 1]]``, shape (started + 1,).
         nodes: indices of free nodes.
-        again: when to ask again at the latest, in seconds, whether anything happens until then or not.
+        again: latest time of the next call of the policy, in seconds, even if nothing happens before.
     """
 
     job: NDArray[np.int64]
@@ -84,7 +84,7 @@ class Decisions(NamedTuple):
 
 
 class Policy(Protocol):
-    """Decides which waiting jobs start now, and where. It holds no state of its own between two calls."""
+    """Decides which waiting jobs start now, and where. A policy holds no state between two calls."""
 
     @property
     def name(self) -> str:
@@ -95,6 +95,6 @@ class Policy(Protocol):
 
         Args:
             view: the machine and its jobs.
-            predictor: answers questions about nodes; None where nothing is predicted.
-            now: in seconds.
+            predictor: gives the failure probabilities of nodes; None without predictions.
+            now: the current time, in seconds.
         """

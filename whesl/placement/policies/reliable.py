@@ -1,14 +1,14 @@
 """Failure-aware node selection on EASY: expected loss against waiting.
 
-A job of ``s`` nodes that fails with probability ``P`` while it runs loses half of what it has at risk in the
-mean: its own interval between checkpoints, or all of its duration. The expected loss is ``P x risk / 2 x s``
-node-seconds.
+A job of ``s`` nodes that fails with probability ``P`` while it runs loses on average half of its time at
+risk: its interval between checkpoints, or its whole duration without checkpoints. The expected loss is ``P x
+risk / 2 x s`` node-seconds.
 
-- It gets the free nodes with the least probability of failing while it runs. Among equal ones, those more
-  likely
-  to fail soon after it: the others are left for longer jobs.
-- It is held back until the next job's latest end when the nodes that are free then save more node-seconds
-  than ``s`` nodes wait, and never beyond its own estimate after its submission.
+- A job gets the free nodes with the least probability of failing while it runs. Among equal nodes it gets
+those
+  more likely to fail soon after it, and the others are left for longer jobs.
+- A job is held back until the next job's latest end if the nodes that are free then save more node-seconds
+  than ``s`` nodes wait, and never for longer than its own estimate after its submission.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Choice(NamedTuple):
     """Nodes for one job.
 
     Attributes:
-        nodes: their indices, ascending.
-        probability: that one of them fails while the job runs.
-        loss: what that costs in the mean, in node-seconds.
+        nodes: indices of the nodes, ascending.
+        probability: probability that one of the nodes fails while the job runs.
+        loss: expected loss by a failure, in node-seconds.
     """
 
     nodes: NDArray[np.int64]
@@ -49,32 +49,39 @@ class Choice(NamedTuple):
 
 @jit
 def expected_loss(chance: float, nodes: int, duration: float, checkpoint: float) -> float:
-    """Return what a job's failure costs in the mean, in node-seconds.
+    """Return the expected loss by a job's failure, in node-seconds.
 
     Args:
-        chance: the probability that one of its nodes fails while it runs.
-        nodes: how many it has.
-        duration: how long it runs, in seconds.
-        checkpoint: its own interval between checkpoints, in seconds; ``inf`` for none.
+        chance: the probability that one of the job's nodes fails while the job runs.
+        nodes: number of nodes of the job.
+        duration: run time of the job, in seconds.
+        checkpoint: the job's interval between checkpoints, in seconds; ``inf`` without checkpoints.
     """
     return chance * 0.5 * min(duration, checkpoint) * nodes
 
 
 @jit
 def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
-    """Return whether a start that is ``wait`` seconds later saves more node-seconds than it costs."""
+    """Return whether a later start saves more node-seconds than it costs.
+
+    Args:
+        loss: expected loss of a start now, in node-seconds.
+        later: expected loss of the later start, in node-seconds.
+        wait: time until the later start, in seconds.
+        nodes: number of nodes of the job.
+    """
     return loss - later > wait * nodes
 
 
 @jitable
 def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the order of nodes in which jobs take them, the best first.
+    """Return the order in which a job takes nodes, the best first.
 
-    A site's service calls it as it is: to compile it took seconds of a processor.
+    A site's service calls this function uncompiled, since compilation takes seconds of processor time.
 
     Args:
-        during: the probability that each fails while the job runs.
-        afterwards: the probability that each fails as long after it.
+        during: the probability that each node fails while the job runs.
+        afterwards: the probability that each node fails in an equally long time after the job.
     """
     hazard = -np.log(np.maximum(1.0 - during, CERTAIN))
     return np.argsort(hazard - AFTERWARDS * afterwards, kind="mergesort")
@@ -95,16 +102,16 @@ def select(
 
     Args:
         compiled: the predictor.
-        pool: candidates, ascending.
-        count: how many of them count; no fewer than ``size``.
-        size: how many are needed.
-        start: of the job, in seconds.
-        duration: of the job, in seconds.
-        known: the time of the last failure that may be used, in seconds.
-        chosen: where the nodes are written, ascending.
+        pool: indices of candidate nodes, ascending.
+        count: number of entries of ``pool`` that are valid, ``size`` or more.
+        size: number of nodes that the job needs.
+        start: start of the job, in seconds.
+        duration: duration of the job, in seconds.
+        known: failures after this time are not used, in seconds.
+        chosen: array that receives the chosen nodes, ascending.
 
     Returns:
-        The probability that one of them fails while the job runs.
+        The probability that one of the chosen nodes fails while the job runs.
     """
     during = np.empty(count)
     afterwards = np.empty(count)
@@ -126,14 +133,14 @@ def risks(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return each candidate's cumulative hazard while a job runs, and the key that ``select`` sorts by.
 
-    Whole arrays at once: for candidates of a scheduler whose Python has no numba.
+    This function works on whole arrays, for schedulers whose Python has no numba.
 
     Args:
         compiled: the predictor.
-        pool: candidates.
-        start: of the job, in seconds.
-        duration: of the job, in seconds.
-        known: the time of the last failure that may be used, in seconds.
+        pool: indices of candidate nodes.
+        start: start of the job, in seconds.
+        duration: duration of the job, in seconds.
+        known: failures after this time are not used, in seconds.
     """
     shape = pool.shape
     length, latest = np.full(shape, duration), np.full(shape, known)
@@ -146,15 +153,15 @@ def risks(
 def choose(
     predictor: Predictor, free: NDArray[np.int64], size: int, now: float, duration: float, checkpoint: float
 ) -> Choice:
-    """Return the free nodes of least risk for one job; for any simulator or manager.
+    """Return the free nodes of least risk for one job, for any simulator or resource manager.
 
     Args:
-        predictor: answers questions about the nodes.
-        free: candidates, ascending; no fewer than ``size``.
-        size: how many are needed.
-        now: when the job starts, in seconds.
-        duration: the longest that it runs, in seconds.
-        checkpoint: its own interval between checkpoints, in seconds; ``inf`` for none.
+        predictor: gives the failure probabilities of nodes.
+        free: indices of the free nodes, ascending; ``size`` or more.
+        size: number of nodes that the job needs.
+        now: start of the job, in seconds.
+        duration: longest run time of the job, in seconds.
+        checkpoint: the job's interval between checkpoints, in seconds; ``inf`` without checkpoints.
     """
     compiled = predictor.compiled()
     if COMPILES:
@@ -168,12 +175,12 @@ def choose(
 
 
 class Reliable:
-    """The policy."""
+    """The policy EASY backfilling with failure-aware node selection."""
 
     name = "reliable"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``; UsageError without a predictor."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``; UsageError without a predictor."""
         if predictor is None:
             raise UsageError("the policy reliable needs a predictor")
         queue = view.queue

@@ -1,1 +1,1 @@
-"""Placement at a site: what its history says of its nodes, and how its schedulers are told."""
+"""Placement at a site: failure predictions from the site's history, and their use by its schedulers."""

@@ -1,10 +1,10 @@
-"""The embedded manager's server that places jobs by predictions.
+"""The embedded manager's server with placement of jobs by predictions.
 
 ``python -m whesl.placement.site.local_cluster_placement DIRECTORY``
 
-Jobs take the free nodes of least risk while they run, in the order of the policy ``reliable``. The
-predictions are a model of ``whesl placement learn`` or a published table, read again where it has changed;
-without any that hold, nodes are taken in their own order.
+Jobs take the free nodes of least risk, in the order of the policy ``reliable``. The predictions come from a
+model of ``whesl placement learn`` or a published table, which is read again when it changes. Without valid
+predictions, nodes are taken in their own order.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.placement.policies.reliable import least_risk
 from whesl.placement.site.flux.prediction_source import Source
 
-_UNLIMITED = 86400.0  # seconds for which a job without a limit is placed
-_KEPT = 1.0  # seconds for which an order holds
+_UNLIMITED = 86400.0  # assumed duration of a job without a limit, in seconds
+_KEPT = 1.0  # seconds for which an order of nodes is cached
 
 
 class Ranks:
     """The order in which jobs take nodes.
 
     Args:
-        source: where the predictions are from.
+        source: the source of the predictions.
     """
 
     def __init__(self, source: Source) -> None:
@@ -37,12 +37,12 @@ class Ranks:
         self._time = 0.0
 
     def __call__(self, now: float, nodes: Sequence[str], limit: float | None) -> Sequence[str]:
-        """Return nodes, those first that are the least likely to fail.
+        """Return nodes in the order of their risk, the least first.
 
         Args:
-            now: seconds since the epoch.
-            nodes: names.
-            limit: of the job, in seconds; None for none.
+            now: the current time, in seconds since the epoch.
+            nodes: names of the nodes.
+            limit: time limit of the job, in seconds; None for no limit.
         """
         if not self._time <= now < self._time + _KEPT:
             self._source.refresh()
@@ -67,7 +67,7 @@ class Ranks:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the server of a directory, as ``whesl.managers.resource.embedded.server`` does."""
+    """Run the server of a directory, like ``whesl.managers.resource.embedded.server``."""
     predictions = Cluster(arguments[0]).settings().placement
     return server.main(arguments, Ranks(Source(Path(predictions))))
 

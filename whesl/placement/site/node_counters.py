@@ -1,10 +1,10 @@
-"""A node's health as its kernel tells it: counters of memory, disks and links, and what two readings say.
+"""Health counters of a node's kernel for memory, disks and links, and their changes between two readings.
 
-Read are EDAC (``/sys/devices/system/edac``, kernel's ras.rst), the errors that ext4 and SCSI disks have
-counted (``/sys/fs/ext4``, ``/sys/block``), degraded arrays (md), links (``/sys/class/net``,
+The counters are of EDAC (``/sys/devices/system/edac``, kernel's ras.rst), the errors that ext4 and SCSI disks
+have counted (``/sys/fs/ext4``, ``/sys/block``), degraded arrays (md), links (``/sys/class/net``,
 ``/sys/class/infiniband``), temperatures at their sensors' critical limits (``/sys/class/hwmon``, kernel's
-sysfs-interface.rst), and SMART where ``smartctl`` is there and may read the disks. What cannot be read is
-left out, and never taken for health.
+sysfs-interface.rst), and SMART if ``smartctl`` is installed and may read the disks. A counter that cannot be
+read is left out, and does not count as healthy.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from whesl.model.errors import WheslError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_LONGEST = 4096  # bytes of a counter's file that are read
-_DISKS = 64  # that smartctl is asked about
-_CRITICAL = range(20_000, 200_000)  # millidegrees Celsius; drivers tell others where they know no limit
-# What is so now, where counters say what has been.
+_LONGEST = 4096  # largest number of bytes read of a counter's file
+_DISKS = 64  # largest number of disks that smartctl is asked about
+_CRITICAL = range(20_000, 200_000)  # plausible critical temperatures in millidegrees Celsius
+# Names of states, which hold at the time of reading; counters count past events.
 STATES = ("disk failing", "disk offline", "array degraded", "temperature critical")
 _ATTRIBUTES = {5: "reallocated sectors", 197: "pending sectors", 198: "uncorrectable sectors"}
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node's counters were at one time.
+    """One node's counters at one time.
 
     Attributes:
-        node: its name.
-        time: in seconds since the epoch.
-        boot: the kernel's boot; counters begin anew with another one.
-        counters: by name: ``memory corrected mc0``, ``disk errors sda``, ``link down eth0``, ...
+        node: the node's name.
+        time: time of the reading, in seconds since the epoch.
+        boot: identifier of the kernel's boot; counters restart with each boot.
+        counters: value of each counter by name: ``memory corrected mc0``, ``disk errors sda``, ``link down
+            eth0``, ...
     """
 
     node: str
@@ -46,7 +47,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(NamedTuple):
-    """A counter that went up: the node, when that was seen, the kind, and by how much."""
+    """A counter that went up: the node, the time of the reading in epoch seconds, the kind, the details."""
 
     node: str
     time: float
@@ -58,9 +59,9 @@ def read(node: str, time: float, root: Path = Path("/"), *, smart: bool = True) 
     """Read the counters of this machine.
 
     Args:
-        node: its name.
-        time: now, in seconds since the epoch.
-        root: what ``/`` is.
+        node: name of this machine.
+        time: the current time, in seconds since the epoch.
+        root: the root of the file system with the counters' files.
         smart: whether ``smartctl`` is asked too.
     """
     counters = dict(_memory(root))
@@ -92,7 +93,7 @@ def _disks(root: Path) -> Iterator[tuple[str, int]]:
 
 def _links(root: Path) -> Iterator[tuple[str, int]]:
     for card in _below(root / "sys/class/net", "*"):
-        # Virtual ones have no device, and come and go with containers.
+        # Virtual links have no device, and come and go with containers.
         if (card / "device").exists():
             yield from _counter(f"link down {card.name}", card / "carrier_down_count")
     for card in _below(root / "sys/class/infiniband", "*"):
@@ -131,11 +132,11 @@ def _smart(root: Path) -> Iterator[tuple[str, int]]:
 
 
 def smart_counters(disk: str, answer: bytes) -> Iterator[tuple[str, int]]:
-    """Yield what smartctl's JSON says of a disk; nothing where it says nothing.
+    """Yield a disk's counters from smartctl's JSON, if it has any.
 
     Args:
-        disk: its name.
-        answer: of ``smartctl --json -H -A``.
+        disk: name of the disk.
+        answer: output of ``smartctl --json -H -A``.
     """
     try:
         found = json.loads(answer)
@@ -177,11 +178,11 @@ def _counter(name: str, path: Path) -> Iterator[tuple[str, int]]:
 def changes(readings: Iterable[Reading]) -> Iterator[Change]:
     """Yield counters that went up from one reading of a node to its next.
 
-    After another boot counters begin at 0. A state that is there in a node's first reading counts as well; a
-    counter does not, since it may be from years ago.
+    After another boot counters restart at 0. A state in a node's first reading is a change too; a counter's
+    value is not, since it may be years old.
 
     Args:
-        readings: in any order.
+        readings: the readings of all nodes, in any order.
     """
     before: dict[str, Reading] = {}
     for one in sorted(readings, key=lambda reading: (reading.node, reading.time)):
@@ -202,13 +203,13 @@ def changes(readings: Iterable[Reading]) -> Iterator[Change]:
 
 
 def load(paths: Sequence[Path]) -> tuple[list[Reading], list[tuple[Path, int, str]]]:
-    """Read files of readings, one JSON object a line.
+    """Read files of readings, one JSON object per line.
 
     Args:
-        paths: files, or directories of them (``*.jsonl``).
+        paths: files, or directories of files (``*.jsonl``).
 
     Returns:
-        The readings, and lines that are none with the reason.
+        The readings, and the file, number and error of each invalid line.
 
     Raises:
         WheslError: a path cannot be read.

@@ -1,4 +1,4 @@
-"""Where the files that schedulers load are: in a checkout, or among an installation's shared data."""
+"""The paths of plugin files that schedulers load, in a checkout or in an installation's shared data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from whesl.model.errors import WheslError
 
 
 def find(name: str) -> Path:
-    """Return a plugin's file.
+    """Return the path of a plugin's file.
 
     Args:
-        name: below ``plugins/``, such as ``flux/sched-whesl.py``.
+        name: path below ``plugins/``, such as ``flux/sched-whesl.py``.
 
     Raises:
-        WheslError: this installation has none.
+        WheslError: this installation lacks the file.
     """
     checkout = Path(__file__).resolve().parents[3]
     places = [Path(sysconfig.get_path("data")) / "share" / "whesl" / "plugins"]

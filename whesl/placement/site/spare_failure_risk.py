@@ -1,6 +1,6 @@
-"""How likely each spare fails in the time that a job has left, from the published table.
+"""The failure probability of each spare node in a job's remaining time, from the published table.
 
-For the isolator, which has no numerical library: a few nodes, read when a node is to be replaced.
+The isolator calls this module for a few nodes when it replaces a node; it loads no numerical library.
 """
 
 from __future__ import annotations
@@ -14,25 +14,23 @@ from pathlib import Path
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
 
-_CERTAIN = (
-    1e-9  # the survival that a probability of 1 stands for, as in whesl.placement.site.flux.table_predictor
-)
+_CERTAIN = 1e-9  # survival probability for a failure probability of 1, as in ``flux.table_predictor``
 
 
 def risks(path: Path, nodes: Iterable[str], now: float, seconds: float) -> dict[str, float]:
-    """Return the probability that each node fails in [now, now + seconds); the median for an unknown one.
+    """Return the probability that each node fails in [now, now + seconds); the median for an unknown node.
 
     Args:
-        path: of the table.
-        nodes: names, short or whole.
-        now: seconds since the epoch.
-        seconds: the time that is left.
+        path: path of the table.
+        nodes: names of nodes, with or without domain.
+        now: the current time, in seconds since the epoch.
+        seconds: the job's remaining time.
 
     Returns:
-        Nothing where the table knows none of them, or has expired.
+        The probabilities by name; empty if the table knows none of the nodes or has expired.
 
     Raises:
-        CouldNotObserveError: there is no table, or it cannot be used.
+        CouldNotObserveError: the table is missing or invalid.
     """
     published = risk_table.read(path)
     if not risk_table.fresh(published, now):
@@ -48,9 +46,15 @@ def risks(path: Path, nodes: Iterable[str], now: float, seconds: float) -> dict[
 
 
 def chance(published: Table, row: NodeRisk, now: float, seconds: float) -> float:
-    """Return the probability that a node which lives fails in [now, now + seconds).
+    """Return the probability that a running node fails in [now, now + seconds).
 
-    The cumulative hazard is linear between the table's horizons, and goes on with the last slope.
+    The cumulative hazard is linear between the table's horizons, and continues with the last slope.
+
+    Args:
+        published: the table.
+        row: the node's row.
+        now: the current time, in seconds since the epoch.
+        seconds: length of the interval.
     """
     age = max(now - published.written, 0.0)
     more = _hazard(published, row, age + seconds) - _hazard(published, row, age)

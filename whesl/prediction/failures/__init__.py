@@ -1,4 +1,5 @@
-"""Failure predictors: which node will fail, with what probability, and how good such answers were.
+"""Failure predictors: the probability that each node fails, and measures of prediction quality.
 
-Histories of failures in, probabilities for nodes and intervals out. Needs the extra ``predict``.
+A predictor turns a failure history into a probability for each node and interval. Needs the extra
+``predict``.
 """

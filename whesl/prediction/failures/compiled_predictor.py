@@ -2,7 +2,7 @@
 
 A node's probability of failing in [start, start + duration) is made of three independent parts: a cumulative
 hazard since the node's last known anchor, periodic failures, and predicted failures at given times.
-``probability`` is for compiled loops, ``probabilities`` the same for whole arrays in NumPy.
+``probability`` serves compiled loops; ``probabilities`` computes the same for whole NumPy arrays.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ class Compiled(NamedTuple):
     """Arrays of one predictor; offsets delimit each node's part, shape (nodes + 1,).
 
     Attributes:
-        threshold: ``will_fail`` is a probability at or above it.
+        threshold: probability from which ``will_fail`` is true.
         ages: ascending ages in seconds at which cumulative hazards are tabulated, shape (ages,).
-        hazard: cumulative hazards at those ages, shape (curves, ages); the last slope goes on beyond them.
-        anchor_offsets: into ``anchors``, ``age``, ``curve`` and ``scale``.
-        anchors: times from which a hazard counts, ascending within a node: for survival the observation's
-            begin and the start and end of each failure, for a learned predictor each time it was asked.
-        age: the age that a node has at an anchor, in seconds.
-        curve: the row of ``hazard`` from an anchor on.
-        scale: a factor on it.
-        cycle_offsets: into ``period`` and ``width``: the periodic failures of each node.
-        period: their periods in seconds.
+        hazard: cumulative hazards at ``ages``, shape (curves, ages); extrapolated with the last slope.
+        anchor_offsets: offsets of each node's part of ``anchors``, ``age``, ``curve`` and ``scale``.
+        anchors: times in seconds from which a hazard counts, ascending within a node: for survival, the begin
+            of service and the start and end of each failure; for a learned predictor, each time at which the
+            trees were evaluated.
+        age: the node's age at each anchor, in seconds.
+        curve: the row of ``hazard`` that applies from each anchor on.
+        scale: the factor on the hazard from each anchor on.
+        cycle_offsets: offsets of each node's part of ``period`` and ``width``, its cycles of periodic
+            failures.
+        period: the period of each cycle, in seconds.
         width: how far a periodic failure may be from its predicted time, in seconds.
-        patience: a periodic failure that was not seen for so many periods is expected no more.
-        phase_offsets: into ``phases`` for each cycle, shape (cycles + 1,).
-        phases: when a periodic failure was seen, ascending within a cycle.
-        event_offsets: into ``events`` and ``event_probability``.
+        patience: number of periods without a failure after which a cycle predicts no more failures.
+        phase_offsets: offsets of each cycle's part of ``phases``, shape (cycles + 1,).
+        phases: times of observed periodic failures, in seconds, ascending within a cycle.
+        event_offsets: offsets of each node's part of ``events`` and ``event_probability``.
         events: times of predicted failures, ascending within a node.
-        event_probability: the probability given to each; of several in an interval the highest counts.
+        event_probability: the probability of each predicted failure; an interval takes the highest of its
+            failures.
     """
 
     threshold: float
@@ -64,11 +67,11 @@ class Compiled(NamedTuple):
 
 
 def blank(nodes: int, threshold: float = 0.5) -> Compiled:
-    """Return a predictor that never expects a failure, as a base for ``_replace``.
+    """Return a predictor that expects no failure; callers fill it by ``_replace``.
 
     Args:
-        nodes: how many nodes there are.
-        threshold: of ``will_fail``.
+        nodes: number of nodes.
+        threshold: probability from which ``will_fail`` is true.
     """
     none = np.zeros(0)
     whole = np.zeros(0, dtype=np.int64)
@@ -95,10 +98,10 @@ def blank(nodes: int, threshold: float = 0.5) -> Compiled:
 
 
 def by_node(nodes: int, node: NDArray[Any], time: Floats) -> tuple[Integers, Integers]:
-    """Return the order that puts entries by node and time, and the offsets of each node's part.
+    """Return the order that sorts entries by node and then time, and the offsets of each node's entries.
 
     Args:
-        nodes: how many nodes there are.
+        nodes: number of nodes.
         node: the node of each entry.
         time: the time of each entry.
     """
@@ -108,7 +111,13 @@ def by_node(nodes: int, node: NDArray[Any], time: Floats) -> tuple[Integers, Int
 
 @jit
 def cumulative(ages: Floats, hazard: Floats, age: float) -> float:
-    """Return a cumulative hazard at an age: linear between tabulated ones, and beyond the last."""
+    """Return the cumulative hazard at an age, interpolated linearly and extrapolated with the last slope.
+
+    Args:
+        ages: ascending ages in seconds, shape (ages,).
+        hazard: cumulative hazards at those ages, shape (ages,).
+        age: the age in seconds.
+    """
     last = len(ages) - 1
     index = int(np.searchsorted(ages, age, side="right")) - 1
     if index >= last:
@@ -126,9 +135,9 @@ def probability(compiled: Compiled, node: int, start: float, duration: float, kn
     Args:
         compiled: the predictor.
         node: the node's index.
-        start: in seconds.
-        duration: in seconds.
-        known: the time of the last failure that may be used, in seconds.
+        start: start of the interval, in seconds.
+        duration: length of the interval, in seconds.
+        known: failures after this time are not used, in seconds.
     """
     if duration <= 0.0:
         return 0.0
@@ -167,14 +176,14 @@ def probability(compiled: Compiled, node: int, start: float, duration: float, kn
 
 
 def rank(offsets: Integers, values: Floats, row: Integers, at: Floats, *, inclusive: bool) -> Integers:
-    """Return for each query the first index of its row's values above ``at``; not below it if not inclusive.
+    """Return for each query the index of its row's first value above ``at`` (at or above if not inclusive).
 
     Args:
-        offsets: of the rows, shape (rows + 1,).
+        offsets: offsets of each row's values, shape (rows + 1,).
         values: ascending within each row.
         row: the row of each query.
         at: the value of each query.
-        inclusive: whether values equal to ``at`` count as passed.
+        inclusive: whether values equal to ``at`` are skipped.
     """
     low, high = offsets[row], offsets[row + 1]
     active = low < high
@@ -191,14 +200,14 @@ def rank(offsets: Integers, values: Floats, row: Integers, at: Floats, *, inclus
 def probabilities(
     compiled: Compiled, node: NDArray[Any], start: Floats, duration: Floats, known: Floats
 ) -> Floats:
-    """Return what ``probability`` does, for arrays of one shape.
+    """Return the probabilities that nodes fail in [start, start + duration), for arrays of one shape.
 
     Args:
         compiled: the predictor.
         node: indices of nodes.
-        start: in seconds.
-        duration: in seconds.
-        known: the time of the last failure that may be used, in seconds.
+        start: start of the interval, in seconds.
+        duration: length of the interval, in seconds.
+        known: failures after this time are not used, in seconds.
     """
     node = node.astype(np.int64)
     known = np.minimum(known, start)

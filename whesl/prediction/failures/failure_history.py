@@ -1,4 +1,4 @@
-"""What is known of a machine's failures: the input of every predictor."""
+"""The history of a machine's node failures, which is the input of every predictor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Lifetimes(NamedTuple):
-    """Times in which nodes were up, each array of shape (lifetimes,).
+    """Intervals in which nodes were up, each array of shape (lifetimes,).
 
     Attributes:
-        node: the node of each.
-        begin: when it came into service or was back from a failure, in seconds.
-        end: when it failed, or the observation ended, in seconds.
-        failed: whether it ended by a failure.
+        node: the node of each interval.
+        begin: when the node came into service or recovered from a failure, in seconds.
+        end: when the node failed or its service ended, in seconds.
+        failed: whether a failure ended the interval.
     """
 
     node: NDArray[np.int32]
@@ -36,20 +36,20 @@ class History:
     """Failures of the nodes of one machine, in order of their start.
 
     Attributes:
-        nodes: how many nodes there are; a node is an index below it.
-        begin: when the observation began, in seconds (of any epoch, the same for all times here).
-        finish: when it ended, in seconds.
+        nodes: number of nodes; a node is an index below it.
+        begin: when the observation began, in seconds; all times of a history share one arbitrary epoch.
+        finish: when the observation ended, in seconds.
         node: the node of each failure, shape (failures,).
-        start: when it failed, in seconds, shape (failures,), ascending.
-        end: when it was back, in seconds; ``inf`` while it is down, shape (failures,).
-        cause: an index into ``causes``, shape (failures,); -1 where nothing is known.
+        start: when each failure began, in seconds, shape (failures,), ascending.
+        end: when the node recovered, in seconds; ``inf`` while it is down, shape (failures,).
+        cause: each failure's index into ``causes``, shape (failures,); -1 for an unknown cause.
         causes: names of causes.
-        names: the nodes' names, for evidence; empty where an index is all there is.
-        kind: each node's type, an index into ``kinds``, shape (nodes,); empty where nothing is known.
-        kinds: names of types.
-        group: each node's rack or the like, shape (nodes,): nodes of a group are neighbours; empty likewise.
-        entry: when each came into service, in seconds, shape (nodes,); empty where all did at ``begin``.
-        exit: when each went out of it, in seconds, shape (nodes,); empty where all stayed to ``finish``.
+        names: the nodes' names, for evidence; empty when nodes have only an index.
+        kind: each node's type, an index into ``kinds``, shape (nodes,); empty when types are unknown.
+        kinds: names of node types.
+        group: each node's group of neighbours, such as its rack, shape (nodes,); empty when unknown.
+        entry: when each node came into service, in seconds, shape (nodes,); empty when all did at ``begin``.
+        exit: when each node left service, in seconds, shape (nodes,); empty when all stayed until ``finish``.
     """
 
     nodes: int
@@ -72,10 +72,10 @@ class History:
         return len(self.start)
 
     def until(self, time: float) -> History:
-        """Return what was known at a time: no later failure, and no end that was still to come.
+        """Return the history as it was known at a time, without later failures and later recoveries.
 
         Args:
-            time: in seconds.
+            time: the time in seconds.
         """
         count = int(np.searchsorted(self.start, time, side="right"))
         end = np.where(self.end[:count] <= time, self.end[:count], np.inf)
@@ -96,13 +96,14 @@ class History:
         return np.minimum(entry, leave), leave
 
     def lifetimes(self) -> Lifetimes:
-        """Return each time that a node was up, within its service."""
+        """Return all intervals in which a node was in service and up."""
         first = np.arange(self.nodes, dtype=np.int32)
         entry, leave = self.service()
         order = np.lexsort((self.start, self.node))
         offsets = np.searchsorted(self.node[order], np.arange(self.nodes + 1))
         some = offsets[:-1] < offsets[1:]
-        # A node's first time begins with its service; the one after a failure ends at the node's next.
+        # A node's first interval begins with its service; the interval after a failure ends at its next
+        # failure.
         follows = np.append(self.start[order], np.inf)
         heads = np.where(some, follows[offsets[:-1]], np.inf)
         tails = follows[1:].copy()
@@ -127,17 +128,19 @@ def merged(
     failures: Sequence[tuple[int, float, float]],
     causes: Sequence[str] = (),
 ) -> History:
-    """Make a history of failures in any order; those of a node that overlap become one, of the first's cause.
+    """Return a history of failures given in any order.
+
+    Overlapping failures of a node become one failure with the cause of the first.
 
     Args:
-        nodes: how many nodes there are.
+        nodes: number of nodes.
         begin: when the observation began, in seconds.
         finish: when it ended, in seconds.
-        failures: (node, start, end), times in seconds; an unknown end is ``inf``.
-        causes: the cause of each failure; empty where none is known.
+        failures: (node, start, end), times in seconds; an unknown recovery is ``inf``.
+        causes: the cause of each failure; empty when causes are unknown.
 
     Raises:
-        WheslError: a failure of a node that there is not, or one that ends before it starts.
+        WheslError: a failure of a node that does not exist, or a failure that ends before it starts.
     """
     names = tuple(dict.fromkeys(causes))
     codes = {name: code for code, name in enumerate(names)}
@@ -172,13 +175,14 @@ def merged(
 
 
 def bursts(history: History, apart: float) -> History:
-    """Return a history in which failures of a node that follow one another closely are one.
+    """Return a history in which a node's failures in quick succession are merged into one.
 
-    It has the first's cause.
+    The merged failure has the cause of the first.
 
     Args:
         history: the failures.
-        apart: one that starts less than so long after the end of the one before belongs to it, in seconds.
+        apart: a failure that starts less than this after the end of the previous one is merged into it, in
+            seconds.
     """
     rows = [
         (int(node), start, end + apart)

@@ -1,4 +1,4 @@
-"""What a learned predictor looks at: the past of a node, of its neighbours and of the machine, as numbers."""
+"""Features of a learned predictor: the past of a node, of its neighbours and of the machine, as numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _HOUR, _DAY = 3600.0, 86400.0
-_OWN = (1, 7, 30, 90, 365)  # days
+_OWN = (1, 7, 30, 90, 365)  # windows in days over which a node's own failures are counted
 _BESIDE = (1, 30)
 _GROUP = (1 / 24, 1, 7, 30)
-# Column: what it is, for evidence. Times are natural logarithms of seconds + 60; what is unknown is NaN.
+# Names of the feature columns, for evidence. Times are natural logarithms of seconds + 60; unknown values are
+# NaN.
 COLUMNS = (
     "the time since it was last back",
     "the time since its last failure",
@@ -44,10 +45,10 @@ COLUMNS = (
 
 
 class Features:
-    """Answers what was known of a node at a time, for many at once.
+    """Computes the features of nodes at given times, for many nodes and times at once.
 
     Args:
-        history: the failures; what comes after the time of a question is not used.
+        history: the failures; failures after the time of a question are not used.
     """
 
     def __init__(self, history: History) -> None:
@@ -72,7 +73,7 @@ class Features:
         self.group_start = history.start[order]
 
     def last_change(self, node: NDArray[Any], time: Floats) -> Floats:
-        """Return when each node last failed, was back, or came into service; arguments as of ``table``."""
+        """Return when each node last failed, recovered, or came into service; arguments: see ``table``."""
         return np.maximum(self._latest_back(node, time)[0], self._latest_failure(node, time))
 
     def _latest_failure(self, node: NDArray[Any], time: Floats) -> Floats:
@@ -92,11 +93,11 @@ class Features:
         return np.where(count > self.back_offsets[node], self.back[np.maximum(count - 1, 0)], entry), count
 
     def table(self, node: NDArray[Any], time: Floats) -> NDArray[np.float32]:
-        """Return a row for each question, with ``COLUMNS``.
+        """Return one row of features for each question, with the columns ``COLUMNS``.
 
         Args:
             node: indices of nodes, shape (questions,).
-            time: in seconds, shape (questions,): failures up to it, that moment included, are known.
+            time: time of each question in seconds, shape (questions,); failures at or before it are known.
         """
         node = node.astype(np.int64)
         first = self.offsets[node]

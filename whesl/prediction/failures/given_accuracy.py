@@ -1,6 +1,7 @@
-"""Predictors of a given accuracy, made from the failures that do happen: what a prediction would be worth.
+"""Predictors of a given accuracy, made from the actual failures, to find what a prediction would be worth.
 
-They see the future by definition, so each holds the whole trace from the beginning and learns nothing later.
+These predictors see the future by definition: each holds the whole failure trace, and ``observe`` changes
+nothing.
 Definitions: FLAW (accuracy of a prediction, AOA = Hit / (Hit + Fn + Fp)) and fault-aware scheduling for
 BlueGene/L (confidence of the balancing algorithm, accuracy of the tie-breaking one).
 """
@@ -26,15 +27,15 @@ class Given(ArrayPredictor):
     """Predicted failures at given times.
 
     Args:
-        name: as in tables of results.
-        nodes: how many nodes there are.
+        name: the name in tables of results.
+        nodes: number of nodes.
         node: the node of each prediction.
-        time: when it is predicted to fail, in seconds.
-        probability: the probability of each, or one for all.
-        threshold: ``will_fail`` is a probability at or above it.
+        time: time of each predicted failure, in seconds.
+        probability: the probability of each predicted failure, or one for all.
+        threshold: probability from which ``will_fail`` is true.
 
     Raises:
-        UsageError: a node that there is not, a time that is no number, or a probability outside 0 to 1.
+        UsageError: a node that does not exist, a time that is not a number, or a probability outside 0 to 1.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Given(ArrayPredictor):
         return f"node {node} is predicted to fail in {span(float(self.time[inside].min()) - start)}"
 
     def observe(self, failures: History) -> Given:
-        """Return this predictor: its predictions were made from the whole trace."""
+        """Return this predictor: its predictions were made from the whole failure trace."""
         return self
 
 
@@ -80,7 +81,7 @@ def none(nodes: int) -> Given:
     """Return the predictor that never expects a failure.
 
     Args:
-        nodes: how many nodes there are.
+        nodes: number of nodes.
     """
     return Given("none", nodes, np.zeros(0, dtype=np.int64), np.zeros(0))
 
@@ -89,38 +90,38 @@ def exact(truth: History) -> Given:
     """Return the predictor that knows each failure's start.
 
     Args:
-        truth: the whole trace.
+        truth: the whole failure trace.
     """
     return Given("exact", truth.nodes, truth.node, truth.start)
 
 
 def confidence(truth: History, level: float) -> Given:
-    """Return the balancing algorithm's predictor: probability ``level`` where a failure comes, else 0.
+    """Return the balancing algorithm's predictor: ``level`` for intervals with a failure, else 0.
 
     Args:
-        truth: the whole trace.
-        level: the document's ``a``, from 0 to 1.
+        truth: the whole failure trace.
+        level: the source's ``a``, from 0 to 1.
 
     Raises:
-        UsageError: a level outside 0 to 1.
+        UsageError: ``level`` outside 0 to 1.
     """
     _fraction("confidence", level)
     return Given(f"confidence({level:g})", truth.nodes, truth.node, truth.start, level, level or 0.5)
 
 
 def tie_breaking(truth: History, level: float, seed: int) -> Given:
-    """Return the tie-breaking algorithm's predictor: each failure is predicted or not, and none besides.
+    """Return the tie-breaking algorithm's predictor: it predicts a random share of the failures only.
 
-    One draw for each failure, so that all questions about it get the same answer; what is predicted at one
-    level is also predicted at each higher one with the same seed.
+    There is one draw for each failure, so that all questions about it get the same answer. A failure that is
+    predicted at one level is also predicted at each higher level with the same seed.
 
     Args:
-        truth: the whole trace.
-        level: the document's ``a``, the share of failures that are predicted, from 0 to 1.
-        seed: of the draws.
+        truth: the whole failure trace.
+        level: the source's ``a``, the share of failures that are predicted, from 0 to 1.
+        seed: seed of the random draws.
 
     Raises:
-        UsageError: a level outside 0 to 1.
+        UsageError: ``level`` outside 0 to 1.
     """
     _fraction("accuracy", level)
     said = np.random.default_rng(seed).random(len(truth)) < level
@@ -135,12 +136,12 @@ def counts(failures: int, aoa: float, mix: float) -> tuple[int, int, int]:
     ``Fn = F - H``, ``Fp = m F (1 - A) / (A + (1 - m)(1 - A))``, rounded.
 
     Args:
-        failures: how many failures there are.
+        failures: F, the number of failures.
         aoa: A, from 0 to 1.
         mix: m, from 0 (only false negatives) to 1 (only false positives).
 
     Raises:
-        UsageError: a fraction outside 0 to 1, or accuracy 0 with mix 1, which no number of predictions has.
+        UsageError: a fraction outside 0 to 1, or accuracy 0 with mix 1, which no set of predictions can have.
     """
     _fraction("AOA", aoa)
     _fraction("mix", mix)
@@ -155,16 +156,18 @@ def counts(failures: int, aoa: float, mix: float) -> tuple[int, int, int]:
 
 
 def of_accuracy(truth: History, aoa: float, mix: float, seed: int) -> Given:
-    """Return predictions of a given AOA and mix: hits anywhere in down times, others anywhere in up times.
+    """Return predictions of a given AOA and mix.
+
+    Hits are at random moments of down times, false positives at random moments of up times.
 
     Args:
-        truth: the whole trace.
-        aoa: the accuracy, from 0 to 1; the number of failures rounds it.
-        mix: false positives' share of all wrong predictions, from 0 to 1.
-        seed: of the draws.
+        truth: the whole failure trace.
+        aoa: the accuracy, from 0 to 1; it is rounded to what the number of failures allows.
+        mix: share of false positives among false positives and false negatives, from 0 to 1.
+        seed: seed of the random draws.
 
     Raises:
-        UsageError: as ``counts``, or false positives where no node is ever up.
+        UsageError: see ``counts``, or false positives are needed but no node is ever up.
     """
     hits, _, wrong = counts(len(truth), aoa, mix)
     generator = np.random.default_rng(seed)

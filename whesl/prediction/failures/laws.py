@@ -1,4 +1,4 @@
-"""Distributions of the time to failure by maximum likelihood, also from times that were not seen to end.
+"""Distributions of the time to failure, fitted by maximum likelihood to complete and right-censored times.
 
 Exponential, Weibull and log-normal in closed form or by Newton's method; Kaplan-Meier without parameters.
 Source: Lawless, Statistical Models and Methods for Lifetime Data, chapters 3 to 5.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# Ages at which cumulative hazards are tabulated: from ten seconds to 31 years, 2 % apart.
+# Ages in seconds at which cumulative hazards are tabulated: from ten seconds to 31 years, 2 % apart.
 AGES: Floats = np.concatenate([[0.0], np.geomspace(10.0, 1e9, 931)])
-_AT_RISK = 10  # nodes below which a Kaplan-Meier curve goes on as it went before
-_TAIL = 4  # segments whose mean slope it goes on with
-_KNOTS = 40  # segments of a Kaplan-Meier curve: each hazard between two rests on several failures
+_AT_RISK = 10  # least number of times at risk; a Kaplan-Meier curve is extrapolated beyond that
+_TAIL = 4  # last segments of a Kaplan-Meier curve whose mean slope extrapolates it
+_KNOTS = 40  # segments of a Kaplan-Meier curve at most, so that each rests on several failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Law:
 
     Attributes:
         name: ``exponential``, ``weibull``, ``log-normal`` or ``kaplan-meier``.
-        parameters: the mean; shape and scale; mean and deviation of the logarithm; ages followed by the
-            cumulative hazards at them. Times in seconds.
+        parameters: of ``exponential`` the mean; of ``weibull`` shape and scale; of ``log-normal`` mean and
+            deviation of the logarithm; of ``kaplan-meier`` ages, then their cumulative hazards; in seconds.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Law:
         """Return the cumulative hazard -log S(age).
 
         Args:
-            age: in seconds, 0 or more.
+            age: ages in seconds, 0 or more.
         """
         if self.name == "exponential":
             return age / self.parameters[0]
@@ -65,7 +65,7 @@ class Law:
         return np.asarray(np.interp(age, ages, hazard) + beyond)
 
     def log_hazard(self, age: Floats) -> Floats:
-        """Return the logarithm of the hazard, per second. Arguments as of ``cumulative``, above 0."""
+        """Return the logarithm of the hazard, per second. Arguments: see ``cumulative``; ages are above 0."""
         if self.name == "exponential":
             return np.full(np.shape(age), -math.log(self.parameters[0]))
         if self.name == "weibull":
@@ -81,7 +81,7 @@ class Law:
         return np.asarray(np.log(slopes[np.clip(np.searchsorted(ages, age) - 1, 0, len(slopes) - 1)]))
 
     def survival(self, age: Floats) -> Floats:
-        """Return the probability of no failure up to an age. Arguments as of ``cumulative``."""
+        """Return the probability of no failure up to an age. Arguments: see ``cumulative``."""
         return np.asarray(np.exp(-self.cumulative(age)))
 
     def _knots(self) -> tuple[Floats, Floats]:
@@ -90,12 +90,12 @@ class Law:
 
 
 def exponential(duration: Floats, failed: Flags) -> Law:
-    """Fit an exponential: all time over all failures."""
+    """Fit an exponential distribution: its mean is the sum of all times divided by the number of failures."""
     return Law("exponential", (float(duration.sum() / failed.sum()),))
 
 
 def weibull(duration: Floats, failed: Flags) -> Law:
-    """Fit a Weibull: the likelihood's root in the shape, from which the scale follows."""
+    """Fit a Weibull distribution: the shape is the likelihood equation's root, the scale follows from it."""
     top = duration.max()
     ratio = duration / top
     logs = np.log(ratio)
@@ -111,7 +111,7 @@ def weibull(duration: Floats, failed: Flags) -> Law:
 
 
 def log_normal(duration: Floats, failed: Flags) -> Law:
-    """Fit a log-normal: closed form without censoring, else by Nelder and Mead's method."""
+    """Fit a log-normal distribution: in closed form without censoring, else by Nelder and Mead's method."""
     logs = np.log(duration)
     mean, deviation = float(logs[failed].mean()), max(float(logs[failed].std()), 1e-3)
     if failed.all():
@@ -133,11 +133,11 @@ def log_normal(duration: Floats, failed: Flags) -> Law:
 
 
 def product_limit(duration: Floats, failed: Flags) -> tuple[Floats, Floats]:
-    """Return Kaplan and Meier's estimate: the times of failures, and the survival just after each.
+    """Return Kaplan and Meier's estimate: the times to failure, and the survival probability just after each.
 
     Args:
-        duration: times observed.
-        failed: whether each ended by a failure.
+        duration: observed times in seconds.
+        failed: whether a failure ended each time.
     """
     times, deaths = np.unique(duration[failed], return_counts=True)
     at_risk = len(duration) - np.searchsorted(np.sort(duration), times, side="left")
@@ -145,7 +145,7 @@ def product_limit(duration: Floats, failed: Flags) -> tuple[Floats, Floats]:
 
 
 def kaplan_meier(duration: Floats, failed: Flags) -> Law:
-    """Fit Kaplan and Meier's curve: linear in the cumulative hazard between its quantiles."""
+    """Fit Kaplan and Meier's curve: its cumulative hazard is linear between quantiles."""
     times, survival = product_limit(duration, failed)
     at_risk = len(duration) - np.searchsorted(np.sort(duration), times, side="left")
     enough = max(2, int((at_risk >= _AT_RISK).sum()))
@@ -171,12 +171,12 @@ def fit(name: str, duration: Floats, failed: Flags | None = None) -> Law:
 
     Args:
         name: one of ``LAWS``.
-        duration: times to failure in seconds, or how long a node was seen that had not failed; those that
-            are not above 0 are left out.
-        failed: whether each ended by a failure; None where all did.
+        duration: times to failure, or observed times without a failure, in seconds; times that are not above
+            0 are left out.
+        failed: whether a failure ended each time; None when all did.
 
     Raises:
-        UsageError: no such distribution, or fewer than two different times to failure.
+        UsageError: the distribution is unknown, or there are fewer than two different times to failure.
     """
     if name not in LAWS:
         raise UsageError(f"no distribution {name!r}", hint=f"there are {', '.join(LAWS)}")
@@ -193,13 +193,13 @@ def fit(name: str, duration: Floats, failed: Flags | None = None) -> Law:
 
 
 def likelihood(law: Law, entry: Floats, leave: Floats, failed: Flags) -> float:
-    """Return the log-likelihood of times of which only what is after ``entry`` counts.
+    """Return the log-likelihood of left-truncated times: only the part of each time after ``entry`` counts.
 
     Args:
         law: the distribution.
-        entry: the age from which each was observed, in seconds.
-        leave: the age at which it failed or was lost from sight, in seconds.
-        failed: whether it failed.
+        entry: the age from which each node was observed, in seconds.
+        leave: the age at which the node failed or its observation ended, in seconds.
+        failed: whether the node failed.
     """
     ends = law.log_hazard(np.maximum(leave[failed], 1.0)).sum()
     return float(ends - (law.cumulative(leave) - law.cumulative(entry)).sum())
@@ -210,7 +210,7 @@ def rmse(law: Law, duration: Floats) -> float:
 
     Args:
         law: the distribution.
-        duration: times to failure, all seen to end, in seconds.
+        duration: complete times to failure, in seconds.
     """
     ordered = np.sort(duration)
     empirical = (np.arange(len(ordered)) + 0.5) / len(ordered)
@@ -218,7 +218,7 @@ def rmse(law: Law, duration: Floats) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a rising function is zero, or the end of the bracket that is nearer."""
+    """Return the root of a rising function in a bracket, or the nearer end of a bracket without root."""
     from scipy.optimize import brentq
 
     if function(low) >= 0:

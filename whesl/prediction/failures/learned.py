@@ -1,9 +1,10 @@
-"""Learned prediction: boosted trees over a node's history correct what a survival model expects.
+"""Learned prediction: boosted trees over a node's history correct the hazard of a survival model.
 
-The time ahead is cut at ``BOUNDS``. Each part of it, with what was known of the node at the moment of asking,
-is a row: the failures in it, and the hazard that a survival model with each node's own rate expects, as long
-as it was seen. Trees learn the logarithm of the factor between them (Poisson likelihood). Where nothing
-generalises, it stays the survival model. Fitted by XGBoost, scored by ``whesl.prediction.tree_scoring``.
+The time ahead is cut at ``BOUNDS``. Each row of training data is one part of the time ahead of one moment:
+the node's features at the moment, the failures in the part, and the hazard that a survival model with each
+node's own rate expects in the observed share of the part. Trees learn the logarithm of the factor between
+failures and hazard (Poisson likelihood). Without a pattern that generalises, the prediction equals the
+survival model's. XGBoost fits the trees, ``whesl.prediction.tree_scoring`` scores them.
 """
 
 from __future__ import annotations
@@ -29,23 +30,24 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.survival import By, Fitted, Survival
     from whesl.prediction.tree_scoring import Rows, Trees
 
-# Where the time ahead is cut, in seconds; the last part's rate goes on beyond the last bound.
+# Bounds of the parts of the time ahead, in seconds; the last part's rate also holds beyond the last bound.
 BOUNDS = np.array([0.0, 1.0, 6.0, 24.0, 72.0, 240.0, 720.0]) * 3600.0
 PARTS = len(BOUNDS) - 1
-_LEAST = 20  # failures to learn from
+_LEAST = 20  # failures below which trees are not learned
 _CHUNK = 200_000  # rows that are scored at a time
-_MOST = 20_000_000  # anchors of a compiled form: 1.5 GB
+_MOST = 20_000_000  # largest number of anchors of a compiled predictor: 1.5 GB
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Learned:
-    """What was learned.
+    """A learned model: trees on top of a survival model.
 
     Attributes:
-        trees: over ``COLUMNS`` and the number of the part of the time ahead.
-        base: the survival model whose hazard they multiply.
-        typical: the median of each column in training, shape (columns,); NaN where mostly unknown.
-        step: nodes are looked at anew so often, and at each change of their own, in seconds.
+        trees: boosted trees over ``COLUMNS`` and the number of the part of the time ahead.
+        base: the survival model whose hazard the trees multiply.
+        typical: the median of each column in training, shape (columns,); NaN for mostly unknown columns.
+        step: interval between two evaluations of a node's features, in seconds; a node's own failures and
+            recoveries cause further ones.
     """
 
     trees: Trees
@@ -59,8 +61,8 @@ class LearnedPredictor(ArrayPredictor):
 
     Args:
         model: see ``fit``.
-        history: the failures that are looked at.
-        threshold: ``will_fail`` is a probability at or above it.
+        history: the failures from which features are computed.
+        threshold: probability from which ``will_fail`` is true.
     """
 
     def __init__(self, model: Learned, history: History, threshold: float = 0.5) -> None:
@@ -91,7 +93,7 @@ class LearnedPredictor(ArrayPredictor):
         return np.asarray(np.where(duration > 0, 1.0 - np.exp(-more), 0.0).reshape(shape))
 
     def _moment(self, node: Nodes, known: Floats) -> Floats:
-        """Return when each node was looked at last: at a multiple of the step, or at a change of its own."""
+        """Return each node's last evaluation time: a multiple of the step, or its last status change."""
         step = self.model.step
         changed = self._features.last_change(node, known)
         return np.minimum(known, np.maximum(changed, np.floor(known / step) * step))
@@ -122,7 +124,7 @@ class LearnedPredictor(ArrayPredictor):
         )
 
     def _anchors(self) -> tuple[NDArray[np.int64], Floats]:
-        """Return each node's changes, and every ``step`` of its service."""
+        """Return nodes and times of all evaluations: at each status change and each ``step`` of service."""
         history, step = self.history, self.model.step
         entry, leave = history.service()
         first, last = np.floor(entry / step) + 1, np.floor(leave / step)
@@ -164,7 +166,7 @@ class LearnedPredictor(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> LearnedPredictor:
-        """Return the same predictor with a longer history; see the port."""
+        """Return the same predictor over a longer history; see the port."""
         return LearnedPredictor(self.model, failures, self.threshold)
 
 
@@ -179,17 +181,17 @@ def fit(
 ) -> LearnedPredictor:
     """Learn from a history.
 
-    The number of rounds is the one that is likeliest on the last fifth of the time, learned on the first
-    four; then all of it is learned with so many. Of fewer than twenty failures nothing is learned: it stays
-    the survival model.
+    The number of rounds is chosen by the likelihood of the last fifth of the time under trees of the first
+    four fifths; then trees are fitted to the whole history with that number. With fewer than twenty failures
+    no trees are fitted, and the prediction equals the survival model's.
 
     Args:
-        history: what is known.
-        seed: of the times that are sampled and of the trees.
-        samples: how many random moments of nodes are learned from, beside those at which they were back.
-        rounds: trees at the most.
-        step: nodes are looked at anew so often, in seconds.
-        threshold: ``will_fail`` is a probability at or above it.
+        history: the failures known so far.
+        seed: seed of the sampled times and of the trees.
+        samples: number of random moments of nodes to learn from, beside the moments of recovery.
+        rounds: largest number of trees.
+        step: interval between two evaluations of a node's features, in seconds.
+        threshold: probability from which ``will_fail`` is true.
 
     Raises:
         UsageError: a history in which no node was ever up.
@@ -224,7 +226,7 @@ def fit(
 class _Training:
     """Rows of a person-period table: failures in a part of the time ahead, and the hazard expected in it.
 
-    Moments of a node that are near one another look ahead to the same failures; weights make them count once.
+    Neighbouring moments of a node look ahead to the same failures; weights make these failures count once.
     """
 
     rows: Rows
@@ -236,7 +238,7 @@ class _Training:
 def _sampled(
     history: History, generator: np.random.Generator, samples: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Return moments at which nodes were up: random ones, and those at which they were just back."""
+    """Return nodes and times at which the nodes were up: random moments, and moments of recovery."""
     lives = history.lifetimes()
     length = lives.end - lives.begin
     at = np.sort(generator.random(samples)) * length.sum()
@@ -251,7 +253,7 @@ def _sampled(
 def _training(
     history: History, base: Survival, node: NDArray[np.int64], time: Floats, features: Rows
 ) -> _Training:
-    """Return the rows of samples, seen until each fails or the history ends."""
+    """Return the training rows of sampled moments, each observed until the node fails or leaves service."""
     _, leave = history.service()
     order, offsets = by_node(history.nodes, history.node, history.start)
     start = history.start[order]
@@ -269,7 +271,7 @@ def _training(
 
 
 def _rows(features: Rows) -> Rows:
-    """Return a row for each part of the time ahead, its number being the last column."""
+    """Return one row for each part of the time ahead, with the number of the part as last column."""
     rows = np.repeat(features, PARTS, axis=0)
     part = np.tile(np.arange(PARTS, dtype=np.float32), len(features))
     return np.concatenate([rows, part[:, None]], axis=1)
@@ -284,7 +286,7 @@ def _boosted(past: _Training, rounds: int, seed: int, future: _Training | None =
             data.rows, label=data.failed, weight=data.weight, base_margin=margin, nthread=1
         )
 
-    # One thread wherever it runs: sums of floats depend on how many there are.
+    # One thread on every machine: the number of threads changes sums of floats.
     settings = {
         "objective": "count:poisson",
         "tree_method": "hist",
@@ -312,13 +314,13 @@ def _boosted(past: _Training, rounds: int, seed: int, future: _Training | None =
 
 
 def _expected(base: Survival, node: NDArray[np.int64], time: Floats, ahead: Floats) -> Floats:
-    """Return the cumulative hazard that survival expects so far ahead, shape (questions, bounds)."""
+    """Return the survival model's cumulative hazard over the times ``ahead``, shape (questions, bounds)."""
     said = base.probability(node[:, None], time[:, None], ahead, time[:, None])
     return np.asarray(-np.log1p(-np.minimum(said, 1.0 - 1e-12)))
 
 
 def _at(hazard: Floats, age: Floats) -> Floats:
-    """Return cumulative hazards at ages: linear between ``BOUNDS`` and beyond."""
+    """Return cumulative hazards at ages, interpolated linearly between ``BOUNDS`` and extrapolated beyond."""
     index = np.clip(np.searchsorted(BOUNDS, age, side="right") - 1, 0, PARTS - 1)
     row = np.arange(len(hazard))
     low, high = hazard[row, index], hazard[row, index + 1]

@@ -1,4 +1,4 @@
-"""How good predictions are: accuracies of documents, and the usual scores of probabilities.
+"""Measures of prediction quality: published accuracies, and the usual scores of probabilities.
 
 AOA and AAA are FLAW's; precision, recall and lead time as in Salfner, Lenk and Malek, A Survey of Online
 Failure Prediction Methods, 2010; Brier's score with its decomposition as in Murphy, 1973.
@@ -25,10 +25,10 @@ class Oblivious(NamedTuple):
     """FLAW's application-oblivious accuracy of predicted failures.
 
     Attributes:
-        hits: failures with a prediction inside their down time.
-        missed: failures without one (Fn).
+        hits: failures with a prediction inside their down time (Hit).
+        missed: failures without a prediction inside their down time (Fn).
         wrong: predictions outside any down time (Fp).
-        value: AOA = Hit / (Hit + Fn + Fp); 1 where there is neither a failure nor a prediction.
+        value: AOA = Hit / (Hit + Fn + Fp); 1 without failures and predictions.
     """
 
     hits: int
@@ -38,12 +38,12 @@ class Oblivious(NamedTuple):
 
 
 def aoa(truth: History, node: ArrayLike, time: ArrayLike) -> Oblivious:
-    """Return the accuracy of predictions, each a node and a time.
+    """Return the application-oblivious accuracy of predictions, each a node and a time.
 
     Args:
         truth: the failures that happened, with their down times.
         node: the node of each prediction.
-        time: when it is predicted to fail, in seconds.
+        time: time of each predicted failure, in seconds.
     """
     nodes, times = np.asarray(node, dtype=np.int64), np.asarray(time, dtype=np.float64)
     order, offsets = by_node(truth.nodes, truth.node, truth.start)
@@ -62,11 +62,11 @@ def _oblivious(hits: int, missed: int, wrong: int) -> Oblivious:
 
 
 def aaa(said: ArrayLike, failed: ArrayLike) -> float:
-    """Return FLAW's application-aware accuracy: correct answers over queries; 1 where nothing was asked.
+    """Return FLAW's application-aware accuracy: correct answers over queries; 1 without queries.
 
     Args:
-        said: for each query, whether the node was said to fail in the interval.
-        failed: whether it did.
+        said: for each query, whether the predictor said that the node fails in the interval.
+        failed: for each query, whether the node failed in the interval.
     """
     right = np.asarray(said, dtype=np.bool_) == np.asarray(failed, dtype=np.bool_)
     return float(right.mean()) if right.size else 1.0
@@ -78,8 +78,8 @@ def failed_within(truth: History, node: NDArray[Any], start: Floats, duration: F
     Args:
         truth: the failures that happened.
         node: the node of each question.
-        start: in seconds.
-        duration: in seconds.
+        start: start of the interval, in seconds.
+        duration: length of the interval, in seconds.
     """
     node, start, end = np.broadcast_arrays(np.asarray(node, dtype=np.int64), start, start + duration)
     order, offsets = by_node(truth.nodes, truth.node, truth.start)
@@ -89,16 +89,16 @@ def failed_within(truth: History, node: NDArray[Any], start: Floats, duration: F
 
 
 class Alarms(NamedTuple):
-    """Scores of yes and no.
+    """Scores of yes-or-no answers; a yes is an alarm.
 
     Attributes:
-        precision: alarms that a failure followed within their interval; NaN without an alarm.
-        recall: failures that an alarm preceded; NaN without a failure.
-        f1: their harmonic mean.
+        precision: share of alarms that a failure followed within their interval; NaN without an alarm.
+        recall: share of failures that an alarm preceded; NaN without a failure.
+        f1: the harmonic mean of precision and recall.
         aoa: failures with an alarm / (failures + alarms without a failure), as AOA counts.
-        alarms: how many there were.
-        failures: how many failures could have been predicted.
-        lead: for each failure that was, the time from its first alarm to it, in seconds, ascending.
+        alarms: number of alarms.
+        failures: number of failures that lie in the interval of a question.
+        lead: for each predicted failure, the time from its first alarm to its start, in seconds, ascending.
     """
 
     precision: float
@@ -111,18 +111,18 @@ class Alarms(NamedTuple):
 
 
 def alarms(truth: History, node: NDArray[Any], start: Floats, duration: float, said: Flags) -> Alarms:
-    """Return the scores of alarms that are raised at times for an interval each.
+    """Return the scores of alarms, each of which covers an interval from its time on.
 
     Args:
         truth: the failures that happened.
         node: the node of each question.
-        start: when it was asked, in seconds.
+        start: time of each question, in seconds.
         duration: the length of all intervals, in seconds.
-        said: whether the answer was that it fails: an alarm.
+        said: whether each answer was an alarm: the node fails in the interval.
     """
     node = np.asarray(node, dtype=np.int64)
     right = failed_within(truth, node, start, np.asarray(duration))
-    # A failure counts when some question could have told of it.
+    # A failure counts only if it lies in the interval of a question.
     first = _earliest(truth, node, start, duration)
     predicted = _earliest(truth, node[said], start[said], duration)
     failures, hits = int(np.isfinite(first).sum()), int(np.isfinite(predicted).sum())
@@ -137,7 +137,7 @@ def alarms(truth: History, node: NDArray[Any], start: Floats, duration: float, s
 
 
 def _earliest(truth: History, node: NDArray[np.int64], start: Floats, duration: float) -> Floats:
-    """Return for each failure the time of the first question whose interval it is in, or ``inf``."""
+    """Return for each failure the time of the first question whose interval holds it, or ``inf``."""
     if not len(node):
         return np.full(len(truth), np.inf)
     order, offsets = by_node(truth.nodes, node, start)
@@ -160,32 +160,32 @@ def brier(probability: Floats, failed: Flags) -> float:
 
 
 def skill(probability: Floats, failed: Flags, base: float | Floats) -> float:
-    """Return 1 - Brier / Brier of the base rate: above 0 is better than it; NaN where that one is perfect.
+    """Return 1 - Brier / Brier of the base rate: above 0 beats the base rate; NaN for a perfect base rate.
 
     Args:
         probability: the answers, from 0 to 1.
         failed: what happened.
-        base: the probability that the past alone gives to every question, or to each.
+        base: the base rate known from the past, one for all questions or one for each.
     """
     reference = brier(np.full(len(probability), base), failed)
     return 1.0 - brier(probability, failed) / reference if reference > 0 else float("nan")
 
 
 def log_loss(probability: Floats, failed: Flags) -> float:
-    """Return the mean negative log-likelihood in nats, answers kept 1e-6 from 0 and 1.
+    """Return the mean negative log-likelihood in nats; answers are clipped to 1e-6 from 0 and 1.
 
-    Arguments as of ``brier``.
+    Arguments: see ``brier``.
     """
     kept = np.clip(probability, 1e-6, 1.0 - 1e-6)
     return float(-np.mean(np.where(failed, np.log(kept), np.log1p(-kept))))
 
 
 def ranking(probability: Floats, failed: Flags) -> float:
-    """Return the area under the ROC curve: how often one that fails has the higher answer; 0.5 is chance.
+    """Return the area under the ROC curve: how often a failing node has the higher answer; 0.5 is chance.
 
-    Arguments as of ``brier``. NaN where all or none fail.
+    Arguments: see ``brier``. NaN where all or none fail.
     """
-    # Differences below 1e-10 are rounding.
+    # Differences below 1e-10 are rounding errors.
     _, inverse, counts = np.unique(np.round(probability, 10), return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - (counts - 1) / 2.0
     ranks = middle[inverse.reshape(-1)]
@@ -197,13 +197,13 @@ def ranking(probability: Floats, failed: Flags) -> float:
 
 
 class Calibration(NamedTuple):
-    """Predicted probabilities beside the shares that failed, in bins with equally many questions.
+    """Predicted probabilities beside observed failure shares, in bins with equally many questions.
 
     Attributes:
         said: the mean answer of each bin.
-        happened: the share of each that failed.
-        questions: how many are in each.
-        error: the mean difference of the two, weighted by questions.
+        happened: the share of each bin's questions that a failure followed.
+        questions: number of questions in each bin.
+        error: the mean difference between ``said`` and ``happened``, weighted by questions.
     """
 
     said: Floats
@@ -213,10 +213,10 @@ class Calibration(NamedTuple):
 
 
 def calibration(probability: Floats, failed: Flags, bins: int = 10) -> Calibration:
-    """Return how answers and outcomes agree. Arguments as of ``brier``; equal answers share a bin."""
+    """Return the calibration of answers. Arguments: see ``brier``; equal answers share a bin."""
     if not len(probability):
         return Calibration(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), 0.0)
-    probability = np.round(probability, 10)  # less is rounding
+    probability = np.round(probability, 10)  # smaller differences are rounding errors
     edges = np.unique(np.quantile(probability, np.linspace(0, 1, bins + 1)[1:-1]))
     which = np.searchsorted(edges, probability, side="left")
     count = np.bincount(which, minlength=len(edges) + 1)
@@ -228,9 +228,9 @@ def calibration(probability: Floats, failed: Flags, bins: int = 10) -> Calibrati
 
 
 def best_threshold(probability: Floats, failed: Flags) -> float:
-    """Return the threshold with the highest F1 over questions, or 1 where none of them failed.
+    """Return the threshold with the highest F1 over questions, or 1 when no failure followed any of them.
 
-    Arguments as of ``brier``; to be used on the past, for questions about the future.
+    Arguments: see ``brier``; callers find the threshold on past questions and use it for future ones.
     """
     if not failed.any():
         return 1.0

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 class Filtered(ArrayPredictor):
-    """Periodic failures by their period, the others by survival.
+    """A predictor of periodic failures by their period, and of all others by survival.
 
     Args:
-        rest: the survival model of the failures that are not periodic.
-        found: the cycles of each node that has one.
+        rest: the survival model of the non-periodic failures.
+        found: the cycles of each node with periodic failures.
         history: all failures.
-        tolerance: how far a periodic failure may be from its time, in seconds.
-        threshold: ``will_fail`` is a probability at or above it: 1 - the reliability that is asked for.
+        tolerance: how far a periodic failure may be from its predicted time, in seconds.
+        threshold: probability from which ``will_fail`` is true, which is 1 - the required reliability.
 
     Attributes:
-        periodic: the times of each node's periodic failures, by cycle.
+        periodic: times of each node's periodic failures, one array for each of its cycles.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Filtered(ArrayPredictor):
         return f"{self._survival.explain(node, start, duration, known).evidence}{apart}"
 
     def observe(self, failures: History) -> Filtered:
-        """Return the same predictor with a longer history; see the port."""
+        """Return the same predictor over a longer history; see the port."""
         return Filtered(self.rest, self.found, failures, self.tolerance, self.threshold)
 
 
@@ -102,16 +102,16 @@ def fit(
     """Fit to a history: find periodic failures, filter them out, fit a survival model to the rest.
 
     Args:
-        history: what is known.
-        among: distributions of the rest, chosen as ``survival.fit`` does.
-        tolerance: how far a periodic failure may be from its time, in seconds.
+        history: the failures known so far.
+        among: candidate distributions of the non-periodic failures; see ``survival.fit``.
+        tolerance: how far a periodic failure may be from its predicted time, in seconds.
         chi2: the threshold of the chi-squared test that tells a period from chance.
-        by: one distribution for the machine, for each type of node, or for each node.
-        frailty: whether each node has its own rate, as of ``survival.fit``.
-        threshold: ``will_fail`` is a probability at or above it: 1 - the reliability that is asked for.
+        by: whether to fit one distribution for the machine, for each type of node, or for each node.
+        frailty: whether each node has its own rate; see ``survival.fit``.
+        threshold: probability from which ``will_fail`` is true, which is 1 - the required reliability.
 
     Raises:
-        UsageError: no uptime to fit to, or a tolerance that is not above 0.
+        UsageError: no node was ever up, or the tolerance is not above 0.
     """
     found = {
         node: some
@@ -133,9 +133,9 @@ def _by_node(history: History) -> list[NDArray[np.int64]]:
 def _split(
     history: History, found: Mapping[int, Sequence[Cycle]], tolerance: float
 ) -> tuple[dict[int, list[NDArray[np.float64]]], History]:
-    """Return the times of each node's periodic failures by cycle, and the history without them.
+    """Return the times of each node's periodic failures by cycle, and the history of all other failures.
 
-    Whether a failure is periodic is told by earlier ones alone.
+    Only earlier failures decide whether a failure is periodic.
     """
     rest = np.ones(len(history), dtype=np.bool_)
     phases: dict[int, list[NDArray[np.float64]]] = {}

@@ -1,8 +1,8 @@
-"""Periodic failures: their period from the gaps between events, and the events that keep to it.
+"""Periodic failures: periods are found from the gaps between events, then the events that keep to a period.
 
 Source: Ma and Hellerstein, Mining Partially Periodic Event Patterns with Unknown Periods, ICDE 2001, which
-the filtered failure prediction model uses. A period is one when more gaps between successive events are
-within ``tolerance`` of it than chance explains: ``C > sqrt(chi2 N p (1 - p)) + N p`` with
+the filtered failure prediction model uses. A length is a period when the number C of gaps between successive
+events within ``tolerance`` of it is larger than chance explains: ``C > sqrt(chi2 N p (1 - p)) + N p`` with
 ``p = 2 tolerance rate exp(-rate period)`` and N gaps.
 """
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CHI2 = 3.84  # 95 % confidence with one degree of freedom
-_LEAST = 5  # gaps below which the chi-squared approximation says nothing
-_TRIED = 8  # most significant periods of the remaining failures that are tried
-_SKIPS = 3  # a cycle goes on when up to two of its events are missing
+_LEAST = 5  # least number of gaps for the chi-squared approximation
+_TRIED = 8  # number of most significant periods that are tried on the remaining failures
+_SKIPS = 3  # largest distance of two successive events of a cycle, in periods
 
 
 class Period(NamedTuple):
-    """A period that chance does not explain.
+    """A period that chance does not explain, found by the chi-squared test.
 
     Attributes:
-        period: the mean of its gaps, in seconds.
-        gaps: how many are within the tolerance of it.
-        needed: how many chance explains at the most, at the confidence that was asked for.
+        period: the mean of the gaps near the period, in seconds.
+        gaps: number of gaps within the tolerance of the period.
+        needed: largest number of such gaps that chance explains at the test's confidence.
     """
 
     period: float
@@ -43,13 +43,13 @@ class Period(NamedTuple):
 
 
 class Cycle(NamedTuple):
-    """Events that keep to a period.
+    """A cycle: events that keep to a period.
 
     Attributes:
-        period: in seconds.
-        first: the time of the first, in seconds.
-        events: their indices, ascending.
-        share: how many of the times that the period tells between the first and the last had one.
+        period: the period in seconds.
+        first: the time of the first event, in seconds.
+        events: indices of the events, ascending.
+        share: share of the predicted times between first and last event at which an event happened.
     """
 
     period: float
@@ -59,15 +59,15 @@ class Cycle(NamedTuple):
 
 
 def detect(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Period]:
-    """Return the periods of a sequence of events, the most significant first, in time linear in the events.
+    """Return the periods of a sequence of events, the most significant first, in linear time.
 
     Args:
-        times: of the events, in seconds, ascending.
+        times: times of the events in seconds, ascending.
         tolerance: how far a gap may be from its period, in seconds.
         chi2: the threshold of the chi-squared test with one degree of freedom.
 
     Raises:
-        UsageError: a tolerance that is not above 0, or a negative threshold.
+        UsageError: the tolerance is not above 0, or the threshold is negative.
     """
     if not tolerance > 0 or not chi2 >= 0:
         raise UsageError(f"tolerance {tolerance} s and chi-squared {chi2}: both have to be above 0")
@@ -75,7 +75,7 @@ def detect(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Period]:
     span = float(times[-1] - times[0]) if len(times) else 0.0
     if len(gaps) < _LEAST or span <= 0:
         return []
-    # All gaps within the tolerance of a multiple of it are in the two bins beside that multiple.
+    # All gaps within the tolerance of a multiple of the tolerance are in the two bins beside that multiple.
     bins = np.floor(gaps / tolerance)
     filled = Counter(bins.tolist())
     pairs: dict[float, int] = {}
@@ -96,14 +96,14 @@ def detect(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Period]:
 
 
 def by_chance(gaps: int, span: float, period: float, tolerance: float, chi2: float = CHI2) -> float:
-    """Return how many gaps of a Poisson process are near a period, at the most: the test's threshold.
+    """Return the test's threshold: the largest number of a Poisson process's gaps near a period by chance.
 
     Args:
-        gaps: N, how many there are.
-        span: T, from the first event to the last, in seconds.
-        period: in seconds.
-        tolerance: in seconds.
-        chi2: the threshold of the test.
+        gaps: N, the number of gaps.
+        span: time from the first event to the last, in seconds.
+        period: the period in seconds.
+        tolerance: how far a gap may be from the period, in seconds.
+        chi2: the threshold of the chi-squared test.
     """
     rate = gaps / span
     chance = min(1.0, 2.0 * tolerance * rate * math.exp(-rate * period))
@@ -115,16 +115,17 @@ def cycles(
 ) -> list[Cycle]:
     """Return the cycles of a sequence of events: periods with the events that keep to them.
 
-    The test alone finds periods in random failures too, since it is made for each of many lengths. So a
-    period counts only when at least a share of the times that it tells had an event, and when a sequence of
-    so many events of a Poisson process, from any of them on with any period, is less likely than 1 in 1,000.
+    The chi-squared test alone also finds periods in random failures, since it is made for many lengths. So a
+    period counts only when events happened at a minimum share of its predicted times, and when the
+    probability that a Poisson process has an equally long sequence anywhere with any period is below 1 in
+    1,000.
 
     Args:
-        times: of the events, in seconds, ascending.
-        tolerance: how far an event may be from its time, in seconds.
+        times: times of the events in seconds, ascending.
+        tolerance: how far an event may be from its predicted time, in seconds.
         chi2: the threshold of the chi-squared test.
-        share: from 0 to 1.
-        most: how many cycles there are at the most; an event belongs to one of them.
+        share: minimum share of predicted times at which an event happened, from 0 to 1.
+        most: largest number of cycles; an event belongs to at most one of them.
     """
     left = np.arange(len(times))
     found: list[Cycle] = []
@@ -145,7 +146,7 @@ def cycles(
 
 
 def _likely(length: int, times: Floats, tolerance: float) -> bool:
-    """Return whether a Poisson process of that rate has such a sequence with one in a thousand or more."""
+    """Return whether a Poisson process of equal rate has so long a cycle with probability 1/1000 or more."""
     span = float(times[-1] - times[0])
     step = min(1.0, _SKIPS * 2.0 * tolerance * len(times) / span)
     tries = len(times) * span / tolerance / 2.0
@@ -153,12 +154,12 @@ def _likely(length: int, times: Floats, tolerance: float) -> bool:
 
 
 def followers(times: Floats, cycle: Cycle, tolerance: float) -> NDArray[np.int64]:
-    """Return which events keep to a cycle from its first on; each is told by earlier ones alone.
+    """Return the indices of events that keep to a cycle; each is judged by earlier events alone.
 
     Args:
-        times: of the events, in seconds, ascending; more than those that the cycle was found in.
+        times: times of the events in seconds, ascending; also events after those that the cycle was found in.
         cycle: the cycle.
-        tolerance: how far an event may be from its time, in seconds.
+        tolerance: how far an event may be from its predicted time, in seconds.
     """
     return np.asarray(_followers(times, cycle.period, cycle.first, tolerance))
 
@@ -183,7 +184,7 @@ def _followers(times: Floats, period: float, first: float, tolerance: float) -> 
 
 @jit
 def _chain(times: Floats, period: float, tolerance: float) -> NDArray[np.int64]:
-    """Return the longest sequence of events, each one, two or three periods after the one before it."""
+    """Return the longest sequence whose successive events are one, two or three periods apart."""
     length = np.ones(len(times), dtype=np.int64)
     before = np.full(len(times), -1, dtype=np.int64)
     low = np.zeros(_SKIPS, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What every failure predictor answers."""
+"""The interface of every failure predictor."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """One node's answer, with the reason for it.
+    """A prediction for one node and interval, with its evidence.
 
     Attributes:
         node: the node's index.
-        probability: that it fails at least once in the interval, from 0 to 1.
-        will_fail: whether the predictor says that it fails.
-        evidence: one sentence that says why, for people.
+        probability: probability that the node fails at least once in the interval, from 0 to 1.
+        will_fail: whether the probability reaches the predictor's threshold.
+        evidence: one sentence for people that gives the reason.
     """
 
     node: int
@@ -35,10 +35,10 @@ class Prediction:
 
 
 class Predictor(Protocol):
-    """Says which nodes will fail, from a history of failures up to a time.
+    """Predicts which nodes will fail, from a history of failures up to a time.
 
-    An answer about an interval uses failures up to ``known`` alone (its start, if nothing is said), whatever
-    the history that the predictor holds contains of later ones. All arguments broadcast as NumPy's do.
+    An answer about an interval uses only failures up to ``known`` (by default the interval's start), even if
+    the predictor's history contains later ones. All arguments broadcast as in NumPy.
     """
 
     @property
@@ -52,22 +52,22 @@ class Predictor(Protocol):
 
         Args:
             node: indices of nodes.
-            start: in seconds.
-            duration: in seconds.
-            known: the time of the last failure that may be used, in seconds; None for ``start``.
+            start: start of the interval, in seconds.
+            duration: length of the interval, in seconds.
+            known: failures after this time are not used, in seconds; None for ``start``.
         """
 
     def will_fail(self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None) -> Flags:
-        """Return whether a node is said to fail in the interval. Arguments as of ``probability``."""
+        """Return whether the predictor expects a failure in the interval. Arguments: see ``probability``."""
 
     def explain(self, node: int, start: float, duration: float, known: float | None = None) -> Prediction:
-        """Return one answer with its evidence. Arguments as of ``probability``, for one node."""
+        """Return the prediction for one node, with its evidence. Arguments: see ``probability``."""
 
     def observe(self, failures: History) -> Predictor:
-        """Return the same predictor with a longer history; what was fitted stays as it was.
+        """Return the same predictor over a longer history; its fitted parameters do not change.
 
         Args:
-            failures: the whole history, of which the present one is a beginning.
+            failures: the longer history, which begins with the predictor's present history.
         """
 
     def compiled(self) -> Compiled:

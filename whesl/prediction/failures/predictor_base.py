@@ -1,4 +1,4 @@
-"""Base of all predictors: single answers are taken from the arrays of answers."""
+"""Base class of all predictors: it derives answers from a predictor's arrays."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Own = TypeVar("Own", bound="ArrayPredictor")
 
 
 class ArrayPredictor(ABC):
-    """A predictor whose ``compiled`` form says everything; subclasses make it and explain it.
+    """A predictor that is fully described by its arrays; subclasses make the arrays and explain answers.
 
     Args:
-        name: with its parameters, as in tables of results.
-        nodes: how many nodes there are.
-        threshold: ``will_fail`` is a probability at or above it.
+        name: the name with parameters, as in tables of results.
+        nodes: number of nodes.
+        threshold: probability from which ``will_fail`` is true.
     """
 
     def __init__(self, name: str, nodes: int, threshold: float) -> None:
@@ -44,26 +44,26 @@ class ArrayPredictor(ABC):
 
     @abstractmethod
     def as_arrays(self) -> Compiled:
-        """Return the predictor's arrays; called once."""
+        """Return the predictor's arrays; the base class calls this once."""
 
     @abstractmethod
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Return one sentence that says why a node's answer is what it is.
+        """Return one sentence that gives the reason for a node's probability.
 
         Args:
             node: the node's index.
-            start: when the interval begins, in seconds.
-            duration: of the interval, in seconds.
-            known: the time of the last failure that was used, in seconds.
-            value: the probability that was answered.
+            start: start of the interval, in seconds.
+            duration: length of the interval, in seconds.
+            known: failures after this time were not used, in seconds.
+            value: the probability to explain.
         """
 
     @abstractmethod
     def observe(self, failures: History) -> ArrayPredictor:
-        """Return the same predictor with a longer history; see ``whesl.prediction.failures.port``."""
+        """Return the same predictor over a longer history; see ``whesl.prediction.failures.port``."""
 
     def at_threshold(self: Own, threshold: float) -> Own:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
+        """Return a copy of the predictor with another threshold of ``will_fail``, from 0 to 1."""
         other = copy.copy(self)
         ArrayPredictor.__init__(other, self.name, self.nodes, threshold)
         other.__dict__.pop("_arrays", None)
@@ -80,10 +80,16 @@ class ArrayPredictor(ABC):
     def checked(
         self, node: Nodes, start: Floats, duration: Floats, known: Floats | None
     ) -> tuple[Nodes, Floats, Floats, Floats]:
-        """Return the arguments of a question in one shape.
+        """Return a question's arguments, checked and broadcast to one shape.
+
+        Args:
+            node: indices of nodes.
+            start: start of the interval, in seconds.
+            duration: length of the interval, in seconds.
+            known: failures after this time are not used, in seconds; None for ``start``.
 
         Raises:
-            UsageError: a node that there is not, a time that is no number, or a duration below zero.
+            UsageError: a node that does not exist, a time that is not a number, or a duration below zero.
         """
         node, start, duration, known = np.broadcast_arrays(
             np.asarray(node),
@@ -109,11 +115,11 @@ class ArrayPredictor(ABC):
         return probabilities(self.compiled(), *self.checked(node, start, duration, known))
 
     def will_fail(self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None) -> Flags:
-        """Return whether a node is said to fail in the interval; see the port."""
+        """Return whether the predictor says that a node fails in the interval; see the port."""
         return self.probability(node, start, duration, known) >= self.threshold
 
     def explain(self, node: int, start: float, duration: float, known: float | None = None) -> Prediction:
-        """Return one answer with its evidence; see the port."""
+        """Return the prediction for one node and interval with its evidence; see the port."""
         known = start if known is None else known
         value = float(
             self.probability(np.array([node]), np.array([start]), np.array([duration]), np.array([known]))[0]
@@ -123,7 +129,7 @@ class ArrayPredictor(ABC):
 
 
 def span(seconds: float) -> str:
-    """Return a length of time for people: ``40 s``, ``12 min``, ``7.5 h`` or ``3.0 d``."""
+    """Return a duration as text for people: ``40 s``, ``12 min``, ``7.5 h`` or ``3.0 d``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

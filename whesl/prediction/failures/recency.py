@@ -1,10 +1,10 @@
-"""Recency: how likely a node fails by the hours since it last failed, read from a table; all nodes are alike.
+"""Recency: a table of failure rates by the hours since a node's last failure; all nodes share the table.
 
 The table is a piecewise exponential model of the time to failure (Friedman, Piecewise exponential models for
 survival data with covariates, Annals of Statistics 10, 1982): in each part of the time since the last failure
-the rate is the failures seen in it over the node-seconds seen in it. Nodes that have not failed since the
-records begin have one rate of their own. It is what a site could keep on a sheet of paper, and so what a
-learned predictor has to beat.
+the rate is the number of observed failures over the observed node-seconds. Nodes that have not failed since
+the records began have one rate of their own. A site could keep this table on paper, so a learned predictor
+has to beat it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Floats
 
-# Where the time since the last failure is cut, in seconds; the last part has no end.
+# Begins of the parts of the time since the last failure, in hours; the last part has no end.
 _HOURS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 48.0, 96.0, 168.0, 336.0, 720.0, 1440.0, 2880.0)
 BOUNDS = np.array(_HOURS) * 3600.0
 
 
 class Recency(ArrayPredictor):
-    """The table over a history.
+    """A recency table applied to a failure history.
 
     Args:
-        rates: failures a second in each part of the time since the last failure, shape of ``BOUNDS``.
-        never: failures a second of a node that has not failed.
-        history: the failures that times are counted from.
-        threshold: ``will_fail`` is a probability at or above it.
+        rates: failures per second in each part of the time since the last failure, shape of ``BOUNDS``.
+        never: failures per second of a node that has not failed.
+        history: the failures, from which the time since the last failure counts.
+        threshold: probability from which ``will_fail`` is true.
 
     Raises:
-        UsageError: rates that no table can have.
+        UsageError: rates of the wrong shape, negative, or not finite.
     """
 
     def __init__(self, rates: Floats, never: float, history: History, threshold: float = 0.5) -> None:
@@ -49,7 +49,7 @@ class Recency(ArrayPredictor):
         self.rates, self.never, self.history = rates, never, history
 
     def as_arrays(self) -> Compiled:
-        # The last slope goes on: one more age gives the last part one.
+        # One more age gives the last part a slope, with which the hazard is extrapolated.
         ages = np.append(BOUNDS, BOUNDS[-1] * 2)
         after = np.concatenate([[0.0], np.cumsum(self.rates * np.diff(ages))])
         entry, _ = self.history.service()
@@ -79,18 +79,18 @@ class Recency(ArrayPredictor):
         return f"{called} {last}; nodes of which that is so {chance}"
 
     def observe(self, failures: History) -> Recency:
-        """Return the same predictor with a longer history; see the port."""
+        """Return the same predictor over a longer history; see the port."""
         return Recency(self.rates, self.never, failures, self.threshold)
 
 
 def fit(history: History, threshold: float = 0.5) -> Recency:
     """Fit the table to a history.
 
-    Each rate has the weight of one more failure at the machine's mean rate, so that none is 0 or wild.
+    One extra failure at the machine's mean rate is added to each part, so that no rate is 0 or extreme.
 
     Args:
-        history: what is known.
-        threshold: ``will_fail`` is a probability at or above it.
+        history: the failures known so far.
+        threshold: probability from which ``will_fail`` is true.
 
     Raises:
         UsageError: no node of the history was ever up.

@@ -1,6 +1,6 @@
-"""Fitted predictors in files: arrays and numbers, without pickle, with a version, and checked when read.
+"""Files of fitted predictors: versioned arrays and numbers without pickle, which are checked when read.
 
-A file is NumPy's ``.npz``: arrays by name, and ``meta``, a JSON object in bytes.
+A file has NumPy's format ``.npz``: arrays by name, and the array ``meta``, a JSON object as bytes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 Restored = TypeVar("Restored")
 VERSION = 1
-_LARGEST = 4 << 30  # bytes of one file's arrays: a hundred million failures
-_MOST = 10_000_000  # nodes
+_LARGEST = 4 << 30  # largest size of a file's arrays in bytes: a hundred million failures
+_MOST = 10_000_000  # largest number of nodes
 _WRONG = (
     *(ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, RuntimeError, OverflowError),
     *(MemoryError, zipfile.BadZipFile, zlib.error, WheslError),
@@ -49,15 +49,15 @@ _WRONG = (
 
 
 def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = None) -> None:
-    """Write a predictor with its history; the file takes its name when all of it is on the disk.
+    """Write a predictor with its history; the file gets its name only when it is complete on disk.
 
     Args:
-        predictor: any of this package.
+        predictor: any predictor of this package.
         path: the file, usually ``.npz``.
-        about: JSON-ready facts that go with it, for ``load_with``.
+        about: JSON-ready facts that ``load_with`` returns with the predictor.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     meta, arrays = _state(predictor)
     meta |= {"threshold": predictor.threshold, "name": predictor.name}
@@ -67,15 +67,15 @@ def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = N
 
 
 def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Write arrays and their description; the file takes its name when all of it is on the disk.
+    """Write arrays and JSON facts to a file; the file gets its name only when it is complete on disk.
 
     Args:
         path: the file.
         meta: JSON-ready facts.
-        arrays: by name; none may be called ``meta``.
+        arrays: arrays by name; the name ``meta`` is reserved.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     text = json.dumps(meta | {"version": VERSION}, allow_nan=False).encode()
     whole = io.BytesIO()
@@ -86,16 +86,16 @@ def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
 def read(
     path: Path, what: str, hint: str, restored: Callable[[dict[str, Any], Arrays], Restored]
 ) -> Restored:
-    """Read what ``write`` wrote.
+    """Read a file that ``write`` wrote.
 
     Args:
         path: the file.
-        what: it is to hold, for messages.
-        hint: how another one is made.
-        restored: makes it from the facts and the arrays; whatever is wrong with them is its ValueError.
+        what: name of the content that the file should hold, for error messages.
+        hint: how to make a new file, for error messages.
+        restored: makes the content from the facts and the arrays; raises ValueError for invalid ones.
 
     Raises:
-        WheslError: it cannot be read, is none of this version, or does not hold what it has to.
+        WheslError: the file cannot be read, has another version, or has invalid content.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -115,21 +115,21 @@ def read(
 
 
 def load(path: Path) -> ArrayPredictor:
-    """Read a predictor.
+    """Read a predictor from a file.
 
     Args:
         path: the file.
 
     Raises:
-        WheslError: it cannot be read, is none of this version, or does not hold what a predictor consists of.
+        WheslError: the file cannot be read, has another version, or does not hold a predictor.
     """
     return load_with(path)[0]
 
 
 def load_with(path: Path) -> tuple[ArrayPredictor, dict[str, Any] | None]:
-    """Read a predictor and the facts that were written with it; None where there are none.
+    """Read a predictor and the facts that were written with it; None for a file without facts.
 
-    Arguments and errors as of ``load``.
+    Arguments and errors: see ``load``.
     """
 
     def both(meta: dict[str, Any], arrays: Arrays) -> tuple[ArrayPredictor, dict[str, Any] | None]:
@@ -294,7 +294,7 @@ def _read_history(meta: dict[str, Any], arrays: Arrays) -> History:
     """Return the history in a file's arrays.
 
     Raises:
-        ValueError: it is not one; KeyError or TypeError likewise.
+        ValueError, KeyError, TypeError: the arrays are not a history.
     """
     nodes = whole(meta, "nodes")
     causes, kinds, names = (tuple(map(str, meta[name])) for name in ("causes", "kinds", "names"))
@@ -326,10 +326,19 @@ def column(
     *,
     finite: bool = True,
 ) -> NDArray[Any]:
-    """Return an array of one dimension, of a type and within bounds.
+    """Return a file's array after a check of its dimension, type and bounds.
+
+    Args:
+        arrays: the file's arrays by name.
+        name: the array's name.
+        kind: the required element type.
+        low: the least allowed value; None for no bounds.
+        high: the largest allowed value; None for no bounds.
+        finite: whether infinite values are refused.
 
     Raises:
-        ValueError: it is something else; KeyError: it is not there.
+        ValueError: the array has another dimension or type, or values out of bounds.
+        KeyError: the array is missing.
     """
     values = arrays[name]
     if values.ndim != 1 or values.dtype != np.dtype(kind):
@@ -347,7 +356,7 @@ def column(
 
 
 def number(meta: dict[str, Any], name: str) -> float:
-    """Return a finite number of a file. Errors as of ``column``."""
+    """Return a finite number from a file's facts. Errors: see ``column``."""
     value = meta[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} is not a number")
@@ -355,7 +364,7 @@ def number(meta: dict[str, Any], name: str) -> float:
 
 
 def whole(meta: dict[str, Any], name: str) -> int:
-    """Return how many there are of something, as a file says. Errors as of ``column``."""
+    """Return a count from a file's facts. Errors: see ``column``."""
     value = meta[name]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
         raise ValueError(f"{name} is not a number of nodes")
@@ -363,7 +372,7 @@ def whole(meta: dict[str, Any], name: str) -> int:
 
 
 def text(meta: dict[str, Any], name: str) -> str:
-    """Return a short text of a file. Errors as of ``column``."""
+    """Return a short text from a file's facts. Errors: see ``column``."""
     value = meta[name]
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError(f"{name} is not a short text")

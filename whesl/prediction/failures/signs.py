@@ -1,11 +1,11 @@
-"""Signs of a failure that is to come: each makes a node's hazard so many times larger for a while.
+"""Signs of a coming failure: each multiplies a node's hazard by a factor for a limited time.
 
-A sign is of a kind: a log chain, a memory error, another's report of a bad node. How much a kind says is
-    learned from
-what followed it: ``(weight + failures seen) / (weight + failures expected)`` within the window after each
-    sign, where the expected ones are those of the predictor below. So a kind that means nothing, or that
-    somebody makes up, has the factor 1 and changes nothing. (A gamma prior on a Poisson rate, as a node's
-    frailty in ``whesl.prediction.failures.survival``.)
+Each sign has a kind, such as a log chain, a memory error, or a task's report of a bad node. A kind's factor
+is
+learned from the failures after its signs: ``(weight + failures seen) / (weight + failures expected)`` within
+the window after each sign, where the base predictor gives the expected number. So a kind without information
+has the factor 1 and changes nothing. (A gamma prior on a Poisson rate, as a node's frailty in
+``whesl.prediction.failures.survival``.)
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Floats, Nodes
 
-WEIGHT = 2.0  # failures that the prior weighs: two without any expected give a factor of two
+WEIGHT = 2.0  # the prior's weight in failures: two seen and none expected give a factor of two
 WINDOW = 86400.0
-_LARGEST = 1000.0  # no kind says more
+_LARGEST = 1000.0  # largest factor of a kind
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Signs:
-    """What was seen of nodes.
+    """All signs of a machine's nodes, in order of time.
 
     Attributes:
-        node: the node of each, shape (signs,).
-        time: when it was seen, in seconds, ascending, shape (signs,).
-        kind: an index into ``kinds``, shape (signs,).
-        kinds: names of kinds.
-        details: who saw what, for evidence; as long as ``node``.
+        node: the node of each sign, shape (signs,).
+        time: when each sign was seen, in seconds, ascending, shape (signs,).
+        kind: each sign's index into ``kinds``, shape (signs,).
+        kinds: names of kinds of signs.
+        details: the observer and observation of each sign, for evidence; as long as ``node``.
     """
 
     node: NDArray[np.int64]
@@ -51,12 +51,12 @@ class Signs:
     details: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of signs."""
         return len(self.time)
 
 
 class Sign(NamedTuple):
-    """One sign: the node's index, when, of which kind, and who saw what."""
+    """One sign: the node's index, the time in seconds, the kind, and the observer's details."""
 
     node: int
     time: float
@@ -68,7 +68,7 @@ def signs(rows: Iterable[Sign]) -> Signs:
     """Return signs in order of time.
 
     Args:
-        rows: in any order.
+        rows: the signs in any order.
     """
     ordered = sorted(rows, key=lambda one: one.time)
     kinds = tuple(sorted({one.kind for one in ordered}))
@@ -83,16 +83,16 @@ def signs(rows: Iterable[Sign]) -> Signs:
 
 
 class Signed(ArrayPredictor):
-    """A predictor whose hazard is larger after signs; of several that hold, the largest factor counts.
+    """A predictor whose hazard is larger after signs; of several active signs the largest factor counts.
 
-    A sign holds until its window is over or the node has failed, which was what it told of.
+    A sign is active until its window ends or its node fails.
 
     Args:
         base: the predictor without signs.
         seen: the signs.
-        factor: of each kind, 1 or more, shape (kinds,).
-        window: how long a sign holds, in seconds.
-        threshold: ``will_fail`` is a probability at or above it.
+        factor: the hazard's factor for each kind of sign, 1 or more, shape (kinds,).
+        window: how long a sign raises the hazard, in seconds.
+        threshold: probability from which ``will_fail`` is true.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Signed(ArrayPredictor):
         self.seen = seen
         self.factor = factor
         self.window = window
-        # Where a kind says nothing its signs need not be looked at.
+        # Signs of a kind with factor 1 change nothing and are left out.
         useful = factor[seen.kind] > 1.0 if len(seen) else np.zeros(0, dtype=np.bool_)
         self._rows = np.flatnonzero(useful)
         order, self._offsets = by_node(self.nodes, seen.node[self._rows], seen.time[self._rows])
@@ -115,12 +115,12 @@ class Signed(ArrayPredictor):
 
     @property
     def history(self) -> History:
-        """The failures that the base counts from."""
+        """The failure history of the base predictor."""
         found: History = self.base.history  # type: ignore[attr-defined]  # every fitted predictor has a history
         return found
 
     def _next_failures(self) -> Floats:
-        """Return when the node of each sign failed next; ``inf`` where it has not."""
+        """Return when the node of each sign failed next; ``inf`` for a node that has not failed since."""
         history, node = self.history, self.seen.node[self._rows]
         order, offsets = by_node(self.nodes, history.node, history.start)
         starts = np.append(history.start[order], np.inf)
@@ -128,18 +128,18 @@ class Signed(ArrayPredictor):
         return np.where(place < offsets[node + 1], starts[place], np.inf)
 
     def holding(self, node: Nodes, known: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Return the factor of each node at a time, and the sign that it is from; -1 for none.
+        """Return each node's factor at a time, and the index of the sign that gives it (-1 for no sign).
 
         Args:
-            node: indices, shape (questions,).
-            known: in seconds, shape (questions,).
+            node: indices of nodes, shape (questions,).
+            known: the time of each question in seconds, shape (questions,).
         """
         row_of = np.asarray(node, dtype=np.int64)
         factor, which = np.ones(len(row_of)), np.full(len(row_of), -1, dtype=np.int64)
         if not len(self._times):
             return factor, which
         last = rank(self._offsets, self._times, row_of, known, inclusive=True)
-        # The ends of a node's signs ascend as their times do.
+        # The ends of a node's signs ascend in the order of the signs' times.
         first = rank(self._offsets, self._ends, row_of, known, inclusive=True)
         while (inside := first < last).any():
             row = self._rows[np.where(inside, first, 0)]
@@ -159,7 +159,7 @@ class Signed(ArrayPredictor):
         return np.asarray(1.0 - (1.0 - plain) ** factor.reshape(plain.shape))
 
     def as_arrays(self) -> Compiled:
-        """Anchors of the base, and one more where a sign begins or ends."""
+        """Return the base predictor's arrays with one more anchor where a sign begins or ends."""
         base = self.base.compiled()
         owner = self.seen.node[self._rows]
         node = np.repeat(np.arange(self.nodes), np.diff(base.anchor_offsets))
@@ -191,18 +191,18 @@ class Signed(ArrayPredictor):
         return f"{kind} {ago} before{told}, {factor[0]:.1f} times the usual hazard; without it: {plain}"
 
     def observe(self, failures: History) -> Signed:
-        """Return the same predictor with a longer history; see the port."""
+        """Return the same predictor over a longer history; see the port."""
         return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
 
 
 def fit(base: ArrayPredictor, history: History, seen: Signs, *, window: float = WINDOW) -> Signed:
-    """Learn what each kind of sign says.
+    """Learn the hazard factor of each kind of sign.
 
     Args:
-        base: fitted to the history; what it expects is compared with what came.
-        history: the failures; signs after its end are not used.
+        base: predictor fitted to the history; its expected failures are compared with the actual ones.
+        history: the failures; signs whose window ends after the history are not used.
         seen: the signs.
-        window: how long a sign holds, in seconds.
+        window: how long a sign raises the hazard, in seconds.
     """
     factor = np.ones(len(seen.kinds))
     for kind in range(len(seen.kinds)):
@@ -220,7 +220,7 @@ def fit(base: ArrayPredictor, history: History, seen: Signs, *, window: float = 
 def _apart(
     node: NDArray[np.int64], time: Floats, window: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return signs of a node of which none is within the window of the one before."""
+    """Return nodes and times of signs, without a node's signs inside the window of its previous kept sign."""
     kept: list[tuple[int, float]] = []
     last: dict[int, float] = {}
     for one, when in zip(node.tolist(), time.tolist(), strict=True):
@@ -233,5 +233,5 @@ def _apart(
 def _failed(history: History, node: NDArray[np.int64], begin: Floats, window: float) -> NDArray[np.bool_]:
     from whesl.prediction.failures.measures import failed_within
 
-    # A failure at the very time of its sign was not told of before.
+    # A failure at the very time of a sign was not predicted by it.
     return failed_within(history, node, np.nextafter(begin, np.inf), np.asarray(window))

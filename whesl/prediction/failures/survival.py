@@ -1,9 +1,9 @@
-"""Survival: the probability that a node fails, from how long it has been up.
+"""Survival: the probability that a node fails, given how long it has been up.
 
-A distribution of the time to failure (``whesl.prediction.failures.laws``) is fitted to a history, with times
-that were not seen to end; of several the one is taken that, fitted to the first four fifths of the failures,
-is the likeliest on the last. An answer is conditional on the node's uptime: ``1 - S(age + duration) /
-S(age)``.
+A distribution of the time to failure (``whesl.prediction.failures.laws``) is fitted to a history, with
+right-censored times. Of several distributions, each is fitted to the first four fifths of the failures, and
+the one with the highest likelihood on the last fifth is taken. An answer is conditional on the node's uptime:
+``1 - S(age + duration) / S(age)``.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.port import Floats
 
 By = Literal["machine", "kind", "node"]
-_LEAST = 5  # failures of a node, or a type, below which the whole machine's distribution is taken
-_CURVE = 40  # failures below which a class has a Weibull instead of a Kaplan-Meier curve of its own
-_FEWEST = 2  # different times to failure below which no distribution can be fitted
-_LOOK = 30 * 86400.0  # a node's frailty is looked at again after so long without a failure
+_LEAST = 5  # least number of failures for a distribution of a node's or a node type's own
+_CURVE = 40  # least number of failures for a Kaplan-Meier curve of a class's own; fewer give a Weibull
+_FEWEST = 2  # least number of different times to failure for a fit
+_LOOK = 30 * 86400.0  # seconds without a failure after which a node's frailty is updated
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Fitted:
-    """What was fitted.
+    """The fitted parameters of a survival model.
 
     Attributes:
-        laws: distributions.
-        law: the index of each node's, shape (nodes,).
-        frailty: how many failures the prior of a node's own rate weighs; ``inf`` where nodes are alike.
-        held_out: log-likelihood for each failure that was held out, by distribution; empty without a choice.
+        laws: the fitted distributions.
+        law: each node's index into ``laws``, shape (nodes,).
+        frailty: weight in failures of the prior of a node's own rate; ``inf`` when nodes are alike.
+        held_out: mean log-likelihood of a held-out failure, by distribution; empty for a single candidate.
     """
 
     laws: tuple[Law, ...]
@@ -56,10 +56,10 @@ class Survival(ArrayPredictor):
     """A fitted survival model over a history.
 
     Args:
-        name: as in tables of results.
-        fitted: see ``fit``.
-        history: the failures that ages are counted from.
-        threshold: ``will_fail`` is a probability at or above it.
+        name: the name in tables of results.
+        fitted: the fitted parameters; see ``fit``.
+        history: the failures, from which a node's age counts.
+        threshold: probability from which ``will_fail`` is true.
     """
 
     def __init__(self, name: str, fitted: Fitted, history: History, threshold: float = 0.5) -> None:
@@ -99,7 +99,7 @@ class Survival(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> Survival:
-        """Return the same predictor with a longer history; see the port."""
+        """Return the same predictor over a longer history; see the port."""
         return Survival(self.name, self.fitted, failures, self.threshold)
 
 
@@ -113,16 +113,17 @@ def fit(
 ) -> Survival:
     """Fit a survival model to a history.
 
-    With less than two failures it is exponential, at half a failure more than were seen.
+    With fewer than two different times to failure the model is exponential, with half a failure added.
 
     Args:
-        history: what is known.
-        among: distributions; of several, the one with the highest held-out likelihood is taken.
-        by: one distribution for the machine, for each type of node, or for each node with five failures
-            (below 40 a Weibull where the machine has a Kaplan-Meier curve).
-        frailty: whether each node has its own rate: a gamma prior with the weight that makes the numbers of
-            failures likeliest, updated by each node's failures and uptime.
-        threshold: ``will_fail`` is a probability at or above it.
+        history: the failures known so far.
+        among: candidate distributions; of several, the one with the highest held-out likelihood is taken.
+        by: whether to fit one distribution for the machine, for each type of node, or for each node; a type
+            or node with fewer than five failures takes the machine's, and below 40 failures a Weibull
+            replaces a Kaplan-Meier curve.
+        frailty: whether each node has its own rate: a gamma prior with the maximum-likelihood weight, updated
+            by each node's failures and uptime.
+        threshold: probability from which ``will_fail`` is true.
 
     Raises:
         UsageError: an unknown distribution, or a history in which no node was ever up.
@@ -155,7 +156,7 @@ def fit(
 
 
 def _choose(history: History, among: Sequence[str]) -> tuple[str, dict[str, float]]:
-    """Return the distribution that is likeliest on the last fifth of the failures, and all likelihoods."""
+    """Return the likeliest distribution on the last fifth of the failures, and all likelihoods."""
     split = float(np.quantile(history.start, 0.8)) if len(history) else history.begin
     past, lives = history.until(split).lifetimes(), history.lifetimes()
     after = lives.end > split
@@ -179,7 +180,7 @@ def _by_class(
     failed: NDArray[np.bool_],
     law: NDArray[np.int64],
 ) -> list[Law]:
-    """Return a distribution for each class with enough failures, and write its index for its nodes."""
+    """Return a distribution for each class with enough failures, and write its index into ``law``."""
     found: list[Law] = []
     order = np.argsort(kind[node], kind="stable")
     bounds = np.searchsorted(kind[node][order], np.arange(int(kind.max(initial=-1)) + 2))
@@ -194,7 +195,7 @@ def _by_class(
 
 
 def _weight(failures: NDArray[np.int64], expected: Floats) -> float:
-    """Return the gamma prior's weight that makes the numbers of failures likeliest (negative binomial)."""
+    """Return the gamma prior's maximum-likelihood weight for the numbers of failures (negative binomial)."""
     from scipy.special import gammaln
 
     weights = np.geomspace(0.05, 200.0, 60)[:, None]
@@ -211,7 +212,7 @@ _Anchors = tuple["NDArray[np.int64]", "Floats", "Floats", "NDArray[np.int64]"]
 
 
 def _anchors(history: History) -> _Anchors:
-    """Return node, time, age and whether it is a failure, of each time from which an age counts."""
+    """Return node, time, age, and 1 for a failure, of each anchor: each time from which an age counts."""
     entry, _ = history.service()
     back = np.isfinite(history.end)
     node = np.concatenate([np.arange(history.nodes), history.node, history.node[back]]).astype(np.int64)
@@ -245,7 +246,7 @@ def _frailty(
     age: Floats,
     failures: NDArray[np.int64],
 ) -> Floats:
-    """Return each anchor's factor: (weight + failures so far) / (weight + expected so far)."""
+    """Return each anchor's factor: (weight + failures so far) / (weight + failures expected so far)."""
     curve = fitted.law[node]
     passed = np.append(np.diff(time), 0.0)
     more = np.zeros(len(node))
@@ -254,8 +255,8 @@ def _frailty(
         end = np.interp(age[mine] + passed[mine], AGES, hazard[number])
         more[mine] = end - np.interp(age[mine], AGES, hazard[number])
     more[offsets[1:] - 1] = 0.0
-    more[failures > 0] = 0.0  # the node is down from this anchor to the next
-    # What was expected between an anchor and the next counts from the next on; running sums within each node.
+    more[failures > 0] = 0.0  # a node is down between a failure and its next anchor
+    # Failures expected between two anchors count from the second anchor on; running sums within each node.
     expected = np.concatenate([[0.0], np.cumsum(more)[:-1]])
     seen = np.cumsum(failures)
     expected = expected - expected[offsets[node]]

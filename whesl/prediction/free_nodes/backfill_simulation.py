@@ -1,8 +1,8 @@
-"""FCFS with EASY backfilling on counted nodes, compiled: the whole of a log, or a queue rolled forward.
+"""FCFS with EASY backfilling on counted nodes, compiled: it replays a whole log or rolls a queue forward.
 
 Source of the algorithm: D. A. Lifka, "The ANL/IBM SP scheduling system", 1995. The first job that does not
-fit gets a reservation at the time when, by time limits, enough nodes are free; a later one may start when it
-ends before that time, or needs no more nodes than are then left over.
+fit gets a reservation at the time when, by time limits, enough nodes are free. A later job may start when it
+ends before that time, or needs no more nodes than are left over at that time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @jit
 def _opened(time: float, limit: float, closed_from: Floats, closed_to: Floats) -> float:
-    """Return from when on no announced maintenance meets a job of this time limit."""
+    """Return the earliest time at which a job of this time limit can run without announced maintenance."""
     opened = time
     for window in range(len(closed_from)):
         if opened < closed_to[window] and opened + limit > closed_from[window]:
@@ -33,16 +33,16 @@ def _opened(time: float, limit: float, closed_from: Floats, closed_to: Floats) -
 def _reservation(
     time: float, capacity: float, free: float, size: float, opened: float, nodes: Floats, planned: Floats
 ) -> tuple[float, float]:
-    """Return when the first job that does not fit is to start, and how many nodes are then left over.
+    """Return the start of the reservation of the first job that does not fit, and the nodes left over then.
 
     Args:
-        time: now, in seconds.
-        capacity: nodes.
-        free: nodes now.
-        size: the job's.
-        opened: from when on no maintenance meets it.
-        nodes: of running jobs, in the order in which their limits end.
-        planned: when these end.
+        time: the current time, in seconds.
+        capacity: number of nodes.
+        free: number of free nodes.
+        size: number of nodes of the job.
+        opened: earliest start of the job without maintenance, in seconds.
+        nodes: number of nodes of each running job, in the order of ``planned``.
+        planned: ends of the running jobs' time limits, in seconds, ascending.
     """
     then = free
     shadow = time
@@ -75,22 +75,23 @@ def simulate(
     """Return when each job starts.
 
     Args:
-        now: when it begins, in seconds.
-        until: when it ends at the latest; jobs that would start later do not.
-        capacity: nodes.
-        busy: sizes of the jobs that run now, shape (running,).
-        busy_planned: when their limits end, shape (running,).
-        busy_end: when they end, shape (running,).
-        submit: of the other jobs, in the order of the queue, those of the future after those of now and by
-            time, shape (jobs,).
-        size: their nodes, shape (jobs,).
+        now: start of the simulation, in seconds.
+        until: end of the simulation, in seconds; no job starts later.
+        capacity: number of nodes.
+        busy: number of nodes of each job that runs at ``now``, shape (running,).
+        busy_planned: ends of the running jobs' time limits, in seconds, shape (running,).
+        busy_end: actual ends of the running jobs, in seconds, shape (running,).
+        submit: submission times of all other jobs in seconds: first waiting jobs in the order of the queue,
+            then future jobs by time, shape (jobs,).
+        size: number of nodes of each of these jobs, shape (jobs,).
         limit: their time limits in seconds, shape (jobs,).
-        run: how long they run, in seconds, shape (jobs,).
-        closed_from: begins of announced maintenance, ascending; no job starts that could run into one.
-        closed_to: their ends.
+        run: their run times in seconds, shape (jobs,).
+        closed_from: begins of announced maintenance in seconds, ascending; no job starts that could run into
+            it.
+        closed_to: ends of announced maintenance in seconds.
 
     Returns:
-        starts in seconds, ``inf`` for a job that does not start, shape (jobs,).
+        Start times in seconds, ``inf`` for a job that does not start, shape (jobs,).
     """
     count = len(submit)
     start = np.full(count, np.inf)
@@ -194,17 +195,17 @@ def held(
     closed_from: Floats,
     closed_to: Floats,
 ) -> NDArray[np.bool_]:
-    """Return which waiting jobs the scheduler would start at once: something else keeps them from it.
+    """Return which waiting jobs would start at once under EASY, so that something else than nodes holds them.
 
     Args:
-        now: in seconds.
-        capacity: nodes.
-        busy: sizes of running jobs.
-        busy_planned: when their limits end.
-        size: of waiting jobs, in the order of the queue.
-        limit: their time limits in seconds.
-        closed_from: begins of announced maintenance.
-        closed_to: their ends.
+        now: the current time, in seconds.
+        capacity: number of nodes.
+        busy: number of nodes of each running job.
+        busy_planned: ends of the running jobs' time limits, in seconds.
+        size: number of nodes of each waiting job, in the order of the queue.
+        limit: time limits of the waiting jobs, in seconds.
+        closed_from: begins of announced maintenance, in seconds.
+        closed_to: ends of announced maintenance, in seconds.
     """
     found = np.zeros(len(size), dtype=np.bool_)
     free = capacity - busy.sum()

@@ -30,11 +30,11 @@ ROUNDS = 120
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Boosted:
-    """A fitted model.
+    """Boosted trees with a constant.
 
     Attributes:
-        trees: their sum is added to ``center``.
-        center: what no tree says, in the label's unit.
+        trees: boosted trees, whose sum is added to ``center``.
+        center: the constant part of the prediction, in the label's unit.
     """
 
     trees: Trees
@@ -58,11 +58,11 @@ def fit(
 
     Args:
         rows: features, shape (rows, features).
-        label: what they are to say, shape (rows,).
-        settings: of XGBoost.
-        rounds: how many trees.
-        seed: of the rows and columns that each tree sees.
-        threads: processors; more than are idle make it slower by far.
+        label: the target values, shape (rows,).
+        settings: parameters of XGBoost.
+        rounds: number of trees.
+        seed: seed of the sampling of rows and columns.
+        threads: number of threads; more threads than idle processors are much slower.
     """
     import xgboost
 

@@ -1,6 +1,6 @@
-"""What a forecast is made from: the queue rolled forward, the queue itself, the recent past, the calendar.
+"""Features of a forecast: the queue rolled forward, the queue itself, the recent past, and the calendar.
 
-A row for each moment and hour ahead. Nothing in it was known later than the moment.
+There is one row for each moment and hour ahead. A row uses only what was known at its moment.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from whesl.prediction.free_nodes.job_history import Floats, Ints
     from whesl.prediction.free_nodes.rollforward import Index, Rolled, State
 
-_LAGS = (1, 2, 3, 6, 12, 24)  # hours back
-_AHEAD = (1, 2, 3, 6, 12, 24)  # hours in which running jobs reach their limits
+_LAGS = (1, 2, 3, 6, 12, 24)  # hours before the moment
+_AHEAD = (1, 2, 3, 6, 12, 24)  # hours within which running jobs reach their limits
 MOMENT = (
     "free now",
     *(f"least of {lag} h back" for lag in _LAGS),
@@ -53,18 +53,18 @@ AHEAD = (
     "day of week then",
 )
 COLUMNS = (*MOMENT, *AHEAD)
-_FAR = 14 * 24.0  # hours to a maintenance that is not announced
+_FAR = 14 * 24.0  # value in hours of the time to maintenance when none is announced
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rows:
-    """Moments with their features.
+    """Features of moments.
 
     Attributes:
-        time: of each moment, in seconds, shape (moments,).
-        capacity: nodes, as known at each, shape (moments,).
-        free: nodes that are free at each, shape (moments,).
-        values: features as shares of the capacity where they are nodes, shape (moments, hours, columns).
+        time: time of each moment in seconds, shape (moments,).
+        capacity: number of nodes as known at each moment, shape (moments,).
+        free: number of free nodes at each moment, shape (moments,).
+        values: features, numbers of nodes as shares of the capacity, shape (moments, hours, columns).
     """
 
     time: Floats
@@ -83,16 +83,16 @@ def table(
     seed: int,
     advance: Callable[[float], None] = lambda steps: None,
 ) -> Rows:
-    """Return the features of some moments.
+    """Return the features of moments.
 
     Args:
-        known: the history; see ``rollforward.index``.
+        known: the job history; see ``rollforward.index``.
         hours: the same history by the hour.
-        which: hours at whose begins forecasts are made.
+        which: indices of the hours at whose begins forecasts are made.
         closed: announced maintenance, shape (windows, 2), in seconds.
-        draws: times that the queue is rolled forward.
-        seed: of random numbers; a moment's draws depend on it and on the moment alone.
-        advance: called as moments are done.
+        draws: how often the queue is rolled forward.
+        seed: seed of the random numbers; a moment's draws depend only on the seed and the moment.
+        advance: called with the number of finished moments.
     """
     time = hours.times[which]
     values = np.empty((len(which), HOURS, len(COLUMNS)), dtype=np.float32)
@@ -113,7 +113,7 @@ def table(
 
 
 class Recent:
-    """Medians of the free share over the past of each hour, worked out once for each.
+    """Statistics of the least free share over the hours before a given hour.
 
     Args:
         hours: the history by the hour.
@@ -127,17 +127,17 @@ class Recent:
         return float(self.share[hour - lag]) if hour >= lag else np.nan
 
     def last(self, hour: int, count: int) -> Floats:
-        """Return the known shares of the last hours."""
+        """Return the known least free shares of the ``count`` hours before an hour."""
         found = self.share[max(0, hour - count) : hour]
         return np.asarray(found[~np.isnan(found)])
 
     def median(self, hour: int, days: int) -> float:
-        """Return the median over the last days; NaN where there is none."""
+        """Return the median least free share of the days before an hour; NaN when none is known."""
         found = self.last(hour, 24 * days)
         return float(np.median(found)) if len(found) else np.nan
 
     def of_day(self, hour: int) -> Floats:
-        """Return the median at each of the next hours' times of day over the last 28 days, shape (hours,)."""
+        """Return the median at the time of day of each of the next hours, over 28 days, shape (hours,)."""
         found = np.full(HOURS, np.nan)
         past = self.share[max(0, hour - 24 * 28) : hour]
         past = past[len(past) % 24 :].reshape(-1, 24)

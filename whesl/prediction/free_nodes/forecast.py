@@ -1,4 +1,4 @@
-"""From a job history to a model, and from a model to a forecast."""
+"""The steps from a job history to training data, and from a model to a forecast."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from whesl.prediction.free_nodes.job_history import Floats, Jobs
     from whesl.prediction.free_nodes.past_forecasts import Given
 
-_SETTLED = 14 * DAY  # after which a capacity can be told from use
-_LOOKED = 57 * DAY  # shares of capacities of four weeks, which each need four weeks
+_SETTLED = 14 * DAY  # seconds of history after which the use shows the capacity
+_LOOKED = 57 * DAY  # seconds of history: four weeks of capacities, which each need four weeks
 NO_CALENDAR = np.zeros((0, 2))
 
 
 class Learnable(NamedTuple):
-    """Moments with what came after them.
+    """Moments with their outcomes, to learn from.
 
     Attributes:
-        rows: their features.
+        rows: features of the moments.
         truth: least free share in each of the next hours, shape (moments, hours).
     """
 
@@ -41,7 +41,7 @@ class Learnable(NamedTuple):
     truth: Floats
 
     def select(self, which: NDArray[np.bool_]) -> Learnable:
-        """Return some of the moments."""
+        """Return the moments that ``which`` selects."""
         rows = self.rows
         return Learnable(
             features.Rows(rows.time[which], rows.capacity[which], rows.free[which], rows.values[which]),
@@ -59,16 +59,18 @@ def learnable(
     every: int = 1,
     begin: Callable[[str, float], Callable[[float], None]] | None = None,
 ) -> Learnable:
-    """Return all moments of a history that can be learned from or scored.
+    """Return all moments of a history whose features and outcomes are known.
 
     Args:
-        history: jobs.
+        history: the job history.
         closed: announced maintenance, shape (windows, 2), in seconds.
-        capacity: of a machine that never fails; see ``hourly_free_node_history``.
-        draws: times that the queue is rolled forward at each moment.
-        seed: of random numbers.
+        capacity: number of nodes of a machine that never fails; None to estimate it from use (see
+            ``supply``).
+        draws: how often the queue is rolled forward at each moment.
+        seed: seed of the random numbers.
         every: hours between two moments.
-        begin: told what is done and in how many steps; returns what is called as steps are done.
+        begin: called with the name and number of steps of the work; returns a function to call with finished
+            steps.
 
     Raises:
         UsageError: the history is too short.
@@ -89,7 +91,7 @@ def learnable(
 
 
 def _moments(hours: Supply, settled: float) -> NDArray[np.int64]:
-    """Return hours with the whole of what comes after them covered, and a capacity that is known."""
+    """Return the hours whose following day is covered by the log and whose capacity is known."""
     good = hours.covered.copy()
     for ahead in range(1, min(HOURS, len(good))):
         good[: len(good) - ahead] &= hours.covered[ahead:]
@@ -112,12 +114,12 @@ def forecast(
 
     Args:
         learned: see ``forecast_ensemble.fit``.
-        history: jobs; nothing after ``now`` is looked at.
-        now: in seconds.
+        history: the job history; nothing after ``now`` is used.
+        now: the time of the forecast, in seconds.
         closed: announced maintenance, shape (windows, 2), in seconds.
-        draws: times that the queue is rolled forward.
-        seed: of random numbers.
-        given: earlier forecasts with what came; see ``whesl.prediction.free_nodes.past_forecasts``.
+        draws: how often the queue is rolled forward.
+        seed: seed of the random numbers.
+        given: earlier forecasts with their outcomes; see ``whesl.prediction.free_nodes.past_forecasts``.
 
     Raises:
         UsageError: nothing is known before ``now``.
@@ -125,7 +127,7 @@ def forecast(
     past = history.until(now)
     if not len(past) or not len(past.covered) or not np.isfinite(past.start).any():
         raise UsageError("no job has started before the moment of the forecast", hint="give a later --now")
-    # Hours are counted back from now, so that the last one is over now.
+    # Hours are counted back from ``now``, so that the last hour ends at ``now``.
     first = max(float(past.covered.min()), now - _LOOKED)
     begin = now - np.ceil((now - first) / HOUR) * HOUR
     covered = np.maximum(past.covered[past.covered[:, 1] > first], first)

@@ -1,10 +1,10 @@
-"""The learned forecast: boosted trees on changes and levels and a linear model, mixed with what is simple.
+"""The learned forecast: a mix of boosted trees, a linear model and simple forecasts.
 
-Trees say the difference from something near: up to three hours from the free nodes of now, from the least of
-the last hour and from the queue rolled forward in either order; beyond, the level itself and the differences
-from the median of the last week and from both rolled queues. A linear model stands beside them. Forecasts of
-the past, made by models that had not seen it, give the weights with which these and the simple forecasts are
-mixed for each hour, and how wide the intervals have to be.
+Trees predict the difference from a simple forecast. Up to three hours ahead, that is the number of free nodes
+now, the least of the last hour, and the queue rolled forward in either order. Beyond three hours, it is zero
+(the trees predict the level itself), the median of the last week, and both rolled queues. A linear model is
+added. Models trained on earlier moments forecast later blocks of the past; the errors give the weights with
+which all forecasts are mixed for each hour, and the width of the intervals.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from whesl.prediction.free_nodes.job_history import Floats
     from whesl.prediction.free_nodes.linear_model import Linear
 
-SHORT = 3  # hours up to which changes are learned, beyond it levels
+SHORT = 3  # hours ahead that use the first anchor of each pair of ``ANCHORS``; later hours use the second
 LEVELS = (0.1, 0.5, 0.9)
-# What each model's trees are added to, below and beyond ``SHORT``.
+# The simple forecasts to which each model's trees are added, up to ``SHORT`` hours ahead and beyond.
 ANCHORS = (("now", "nothing"), ("last", "week"), ("rolled", "rolled"), ("smallest", "smallest"))
-# What the forecast is compared with is among them: a weight for it keeps the forecast from being worse.
+# Simple forecasts in the mix; the baselines are among them, which keeps the mix from being worse than those.
 SIMPLE = ("now", "rolled", "smallest", "last", "week", "month", "median", "of day")
-_TAUGHT = len(ANCHORS) + 1  # models that are mixed: trees and the linear one
+_TAUGHT = len(ANCHORS) + 1  # number of learned models in the mix: trees and the linear model
 MIXED = _TAUGHT + len(SIMPLE)
 _LEARNED = (
     0,
@@ -52,13 +52,13 @@ _LEARNED = (
     17,
     20,
     23,
-)  # hours ahead that are learned from; the trees know the hour
-_BLOCKS = (0.5, 0.75, 1.0)  # shares of the time at which blocks of unseen forecasts begin
-_MOST = 3000  # moments that one model's trees are learned from: those of neighbouring hours are much alike
-_HALF_LIFE = 90 * DAY  # half-life of a past forecast's part in the weights beyond ``SHORT``
-_FOLLOWED = (0.9, 0.7)  # part of the weights that is learned, up to ``SHORT`` and beyond; the rest is alike
-_STEPS = 400  # iterations by which the weights are fitted
-LEAST_DAYS = 28  # days of history that learning needs
+)  # hours ahead in the training rows; the hour is a feature
+_BLOCKS = (0.5, 0.75, 1.0)  # bounds of the blocks that are forecast unseen, as shares of the time
+_MOST = 3000  # largest number of training moments of one model's trees; neighbouring hours are much alike
+_HALF_LIFE = 90 * DAY  # half-life in seconds of a past forecast's influence on the weights beyond ``SHORT``
+_FOLLOWED = (0.9, 0.7)  # learned part of the weights, up to ``SHORT`` and beyond; the rest is equal weights
+_STEPS = 400  # iterations of the fit of the weights
+LEAST_DAYS = 28  # least number of days of history for learning
 _COLUMN = {
     "last": "least of 1 h back",
     "rolled": "rolled forward, 50%",
@@ -70,16 +70,16 @@ _COLUMN = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """What was learned; everything is a share of the capacity.
+    """A learned forecast model; all values are shares of the capacity.
 
     Attributes:
-        middle: for each of ``ANCHORS`` the trees below and beyond ``SHORT``.
-        outer: trees of the lower and of the upper quantile, below and beyond ``SHORT``.
+        middle: for each of ``ANCHORS``, the trees up to ``SHORT`` and the trees beyond.
+        outer: for the lower and the upper quantile, the trees up to ``SHORT`` and the trees beyond.
         linear: the linear model.
-        weights: of ``ANCHORS``, the linear model and ``SIMPLE`` for each hour, shape (hours, mixed).
-        median: of the least free share, shape (hours,).
-        of_day: its median by the hour of the day in UTC, shape (24,).
-        scores: how far outside of the unwidened intervals the latest unseen outcomes were.
+        weights: weights of ``ANCHORS``, the linear model and ``SIMPLE`` for each hour, shape (hours, mixed).
+        median: median of the least free share, shape (hours,).
+        of_day: median of the least free share by the hour of the day in UTC, shape (24,).
+        scores: the latest forecasts of unseen blocks, before calibration, with their outcomes.
     """
 
     middle: tuple[tuple[Boosted, Boosted], ...]
@@ -99,14 +99,14 @@ def fit(
     threads: int = 1,
     advance: Callable[[float], None] = lambda steps: None,
 ) -> Model:
-    """Learn from moments and what came after them.
+    """Learn a forecast model from moments and their outcomes.
 
     Args:
-        rows: features of moments in order of time.
-        truth: least free share of each of the hours after each, shape (moments, hours).
-        seed: of the trees.
-        threads: processors to use.
-        advance: called for each third of the work.
+        rows: features of the moments, in order of time.
+        truth: least free share in each of the hours after each moment, shape (moments, hours).
+        seed: seed of the trees' random choices.
+        threads: number of threads.
+        advance: called after each third of the work.
 
     Raises:
         UsageError: there are too few moments.
@@ -142,20 +142,21 @@ def fit(
 
 
 def predict(model: Model, rows: Rows) -> Floats:
-    """Return the lower, middle and upper quantile as shares, not yet calibrated; shape (3, moments, hours).
+    """Return the lower, middle and upper quantiles before calibration, as shares, shape (3, moments, hours).
 
     Args:
-        model: see ``fit``.
-        rows: features of moments.
+        model: the forecast model; see ``fit``.
+        rows: features of the moments.
     """
     low, high = _outer(model, rows)
     return np.stack(conformal.ordered(low, _mix(_parts(model, rows), model.weights), high))
 
 
 def baselines(model: Model, rows: Rows) -> dict[str, Floats]:
-    """Return what is compared with, as shares of the capacity, each of shape (moments, hours).
+    """Return baseline forecasts by name, as shares of the capacity, each of shape (moments, hours).
 
-    Persistence is the number of free nodes at the moment; ``last hour`` is the least of the hour before it.
+    ``persistence`` is the number of free nodes at the moment; ``last hour`` is the least of the hour before
+    it.
     """
     shape = (len(rows.time), HOURS)
     return {
@@ -211,7 +212,7 @@ def _hour_of_day(rows: Rows) -> NDArray[np.int64]:
 
 
 def _anchor(model: Model, rows: Rows, name: str) -> Floats:
-    """Return a simple forecast, shape (moments, hours)."""
+    """Return the simple forecast of a name, shape (moments, hours)."""
     shape = (len(rows.time), HOURS)
     if name == "nothing":
         return np.zeros(shape)
@@ -252,10 +253,10 @@ def _mix(parts: Floats, weights: Floats) -> Floats:
 
 
 def _weights(parts: Floats, truth: Floats, time: Floats) -> Floats:
-    """Return convex weights with the least absolute error, drawn to the mean of the learned models.
+    """Return convex weights with the least absolute error, shrunk towards the mean of the learned models.
 
-    Neighbouring hours have weights together. They are drawn further beyond ``SHORT``: there the best weights
-    of one season are not those of the next.
+    Each hour's weights are fitted to its neighbouring hours too. Weights beyond ``SHORT`` are shrunk more,
+    since the best weights of one season are not those of the next.
     By exponentiated gradients: J. Kivinen, M. K. Warmuth, "Exponentiated gradient versus gradient descent for
     linear predictors", Information and Computation 132, 1997.
     """

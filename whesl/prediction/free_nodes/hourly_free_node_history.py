@@ -1,4 +1,4 @@
-"""What there was: nodes in use, capacity, outages, and the least number of free nodes in each hour."""
+"""The hourly history of a machine: nodes in use, capacity, outages, and the least number of free nodes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
-OUTAGE_USE = 0.05  # share of the capacity below which the machine is taken to be out
+OUTAGE_USE = 0.05  # use as a share of the capacity below which the machine counts as out
 OUTAGE_TIME = 3 * HOUR
-QUANTILE = 0.99  # quantile of the nodes in use that is taken for the capacity
-SPAN = 28 * DAY  # over which it is looked at; what is there of it at the log's begin
+QUANTILE = 0.99  # quantile of the nodes in use that estimates the capacity
+SPAN = 28 * DAY  # seconds of history that estimate the capacity; fewer at the begin of the log
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Supply:
-    """Hours of a history.
+    """An hourly history.
 
     Attributes:
-        begin: of the first hour, in seconds.
-        use: most nodes in use in each hour, shape (hours,).
-        now: nodes in use at the begin of each hour, shape (hours,).
-        capacity: nodes, as known at the begin of each hour, shape (hours,).
-        pools: nodes of each set of nodes, the first of which is all of them, shape (pools, hours).
-        out: hours with an outage in them, shape (hours,).
+        begin: begin of the first hour, in seconds.
+        use: highest number of nodes in use in each hour, shape (hours,).
+        now: number of nodes in use at the begin of each hour, shape (hours,).
+        capacity: number of nodes as known at the begin of each hour, shape (hours,).
+        pools: number of nodes of each pool, the first of which is the whole machine, shape (pools, hours).
+        out: whether each hour has an outage, shape (hours,).
         seen_out: whether an outage is known at the begin of each hour, shape (hours,).
-        covered: hours of which every job is known, shape (hours,).
+        covered: whether every job of each hour is known, shape (hours,).
     """
 
     begin: float
@@ -52,7 +52,7 @@ class Supply:
 
     @property
     def free(self) -> Floats:
-        """Return the nodes that are free at the begin of each hour, as it is known then."""
+        """Return the number of free nodes at the begin of each hour, by what is known then."""
         return np.asarray(np.where(self.seen_out, 0.0, np.maximum(self.capacity - self.now, 0.0)))
 
     @property
@@ -62,26 +62,31 @@ class Supply:
 
 
 def steps(history: Jobs, pool: int | None = None) -> tuple[Floats, Floats]:
-    """Return when the number of nodes in use changes, and to what; of one pool, or of all."""
+    """Return the times of changes of the number of nodes in use, and the number after each change.
+
+    Args:
+        history: the job history.
+        pool: number of the pool whose nodes count; None for all nodes.
+    """
     ran = np.isfinite(history.start)
     if pool is not None:
         ran &= history.pool == pool
     over = ran & np.isfinite(history.end)
     time = np.concatenate([history.start[ran], history.end[over]])
     change = np.concatenate([history.size[ran], -history.size[over]])
-    # Ends before starts of the same second: a node that is handed on is not used twice.
+    # Ends come before starts of the same second, so that a node passed on to the next job counts once.
     order = np.lexsort((change, time))
     return time[order], np.cumsum(change[order])
 
 
 def supply(history: Jobs, capacity: float | None = None, begin: float | None = None) -> Supply:
-    """Return a history hour by hour.
+    """Return the hourly history of a job history.
 
     Args:
-        history: jobs; what is known of the last hour counts as all of it.
-        capacity: nodes of a machine that never fails, of a replay; without it a quantile of use over the last
-            28 days, and hours without use are outages.
-        begin: of the first hour, in seconds; a full hour without it.
+        history: the job history; the known part of the last hour counts as the whole hour.
+        capacity: number of nodes of a machine that never fails, as in a replay; None for a quantile of use
+            over the last 28 days, with hours without use as outages.
+        begin: begin of the first hour, in seconds; None for a full hour.
     """
     time, use = steps(history)
     if begin is None:
@@ -109,9 +114,9 @@ def least_after(history: Jobs, time: float, capacity: float) -> Floats:
     """Return the least number of free nodes in each of the 24 hours after a time; none are free in an outage.
 
     Args:
-        history: jobs, of which those hours are known.
-        time: in seconds.
-        capacity: nodes.
+        history: the job history, which covers those hours.
+        time: the time in seconds.
+        capacity: number of nodes.
     """
     moments, use = steps(history)
     begin, hours = time - DAY, 48
@@ -122,7 +127,7 @@ def least_after(history: Jobs, time: float, capacity: float) -> Floats:
 
 
 def windows(hours: Supply) -> Floats:
-    """Return the outages in covered hours, in order of time, shape (outages, 2), in seconds."""
+    """Return begin and end of each outage in covered hours, in seconds, ascending, shape (outages, 2)."""
     out = np.concatenate([[False], hours.out & hours.covered, [False]]).astype(np.int8)
     change = np.diff(out)
     begin, end = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
@@ -130,11 +135,11 @@ def windows(hours: Supply) -> Floats:
 
 
 def rolling_capacity(now: Floats, span: float = SPAN) -> Floats:
-    """Return the capacity that is known at each hour: a quantile of use at the hours up to it.
+    """Return the estimated capacity at each hour: a quantile of the use up to that hour.
 
     Args:
-        now: nodes in use at each hour, shape (hours,).
-        span: how far back is looked, in seconds.
+        now: number of nodes in use at each hour, shape (hours,).
+        span: length of the history that the quantile covers, in seconds.
     """
     width = int(span / HOUR)
     found = np.empty(len(now))

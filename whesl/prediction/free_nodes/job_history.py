@@ -1,4 +1,4 @@
-"""A job history as arrays, and what is known of it at a moment."""
+"""A job history as arrays, and the history as known at a moment."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 HOUR = 3600.0
 DAY = 86400.0
-_POOL_WORK = 0.002  # share of the work that makes a partition a set of nodes of its own
-UNLIMITED = 30 * DAY  # a job without a limit is planned for so long, in seconds
+_POOL_WORK = 0.002  # least share of all work that makes a partition a pool of its own
+UNLIMITED = 30 * DAY  # time limit in seconds that is assumed for a job without one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Jobs:
-    """Jobs by their submission.
+    """Jobs in order of submission.
 
     Attributes:
-        submit: in seconds since 1970, not descending, shape (jobs,).
-        start: in seconds; ``inf`` for one that has not started, shape (jobs,).
-        end: in seconds; ``inf`` for one that has not ended, shape (jobs,). A job that was cancelled while it
-            waited ends without having started.
-        size: nodes, or processors where jobs share nodes, shape (jobs,).
-        limit: the time limit in seconds, shape (jobs,).
-        user: a number for each user, shape (jobs,).
-        pool: a number for each set of nodes of its own (a partition), shape (jobs,).
-        covered: spans of time in which every job is known, shape (spans, 2), in seconds.
+        submit: submission times in seconds since 1970, not descending, shape (jobs,).
+        start: start times in seconds; ``inf`` for a job that has not started, shape (jobs,).
+        end: end times in seconds; ``inf`` for a job that has not ended, shape (jobs,). A job that was
+            cancelled while waiting has an end and no start.
+        size: number of nodes, or of processors on machines whose jobs share nodes, shape (jobs,).
+        limit: time limits in seconds, shape (jobs,).
+        user: number of each job's user, shape (jobs,).
+        pool: number of each job's pool, a set of nodes such as a partition, shape (jobs,).
+        covered: begin and end in seconds of the times in which every job is known, shape (spans, 2).
     """
 
     submit: Floats
@@ -50,7 +50,7 @@ class Jobs:
     covered: Floats
 
     def __len__(self) -> int:
-        """Return how many jobs there are."""
+        """Return the number of jobs."""
         return len(self.submit)
 
     @property
@@ -60,7 +60,7 @@ class Jobs:
         return np.where(ended, np.where(ended, self.end, 0.0) - np.where(ended, self.start, 0.0), np.inf)
 
     def until(self, time: float) -> Jobs:
-        """Return the history as it was known at a time in seconds, without later events."""
+        """Return the history as it was known at a time, in seconds, without later events."""
         keep = self.submit <= time
         start, end = self.start[keep], self.end[keep]
         covered = self.covered[self.covered[:, 0] < time]
@@ -90,14 +90,15 @@ def jobs(
     """Return jobs in order of submission.
 
     Args:
-        submit: in seconds.
-        start: in seconds; NaN or ``inf`` before it.
-        end: in seconds; NaN or ``inf`` before it.
-        size: nodes or processors.
-        limit: in seconds; ``inf`` or not above 0 for none.
-        user: names or numbers.
-        partition: names or numbers; see ``pools``.
-        covered: spans in which every job is known; from the first start to the last event without it.
+        submit: submission times in seconds.
+        start: start times in seconds; NaN or ``inf`` for a job that has not started.
+        end: end times in seconds; NaN or ``inf`` for a job that has not ended.
+        size: number of nodes or processors of each job.
+        limit: time limits in seconds; ``inf``, 0 or less for no limit.
+        user: name or number of each job's user.
+        partition: name or number of each job's partition; see ``pools``.
+        covered: begin and end in seconds of the times in which every job is known, shape (spans, 2); None for
+            the time from the first start to the last event.
 
     Raises:
         UsageError: there is no job, or times go back.
@@ -130,16 +131,16 @@ def jobs(
 
 
 def pools(partition: NDArray[np.generic], start: Floats, end: Floats, size: Floats) -> Ints:
-    """Return the number of the set of nodes that each job runs on.
+    """Return the number of the pool, a set of nodes, that each job runs on.
 
-    A partition that has done a share of the work has a number of its own, from 1; jobs of all others have 0.
-    A log does not say which partitions share nodes: those that are used for tests or by exception mostly do.
+    A partition with a minimum share of the work is a pool of its own, numbered from 1; jobs of all other
+    partitions have pool 0. Logs do not tell which partitions share nodes; rarely used ones mostly do.
 
     Args:
-        partition: of each job.
-        start: in seconds.
-        end: in seconds.
-        size: nodes or processors.
+        partition: name or number of each job's partition.
+        start: start times in seconds.
+        end: end times in seconds.
+        size: number of nodes or processors of each job.
     """
     ended = np.isfinite(start) & np.isfinite(end)
     work = np.where(ended, size * (np.where(ended, end, 0.0) - np.where(ended, start, 0.0)), 0.0)
@@ -155,11 +156,11 @@ def pools(partition: NDArray[np.generic], start: Floats, end: Floats, size: Floa
 def replayed(history: Jobs, capacity: float) -> Jobs:
     """Return the history as FCFS with EASY backfilling would have run it, on a machine that never fails.
 
-    It begins with an empty machine. Jobs that never ran, or ask for more than there is, are left out.
+    The machine is empty at the begin. Jobs that never ran or ask for more than the capacity are left out.
 
     Args:
         history: recorded jobs.
-        capacity: nodes or processors.
+        capacity: number of nodes or processors.
     """
     keep = np.isfinite(history.end) & np.isfinite(history.start) & (history.size <= capacity)
     submit, size, limit = history.submit[keep], history.size[keep], history.limit[keep]

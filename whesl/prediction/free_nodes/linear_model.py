@@ -1,7 +1,7 @@
-"""A linear model with the least absolute error: unlike trees it goes on beyond what was seen.
+"""A linear model with the least absolute error, which unlike trees extrapolates.
 
-By reweighted least squares: E. J. Schlossmacher, "An iterative technique for absolute deviations curve
-    fitting", JASA 68, 1973; with a small ridge, since many features say nearly the same.
+Fitted by reweighted least squares (E. J. Schlossmacher, "An iterative technique for absolute deviations curve
+fitting", JASA 68, 1973) with a small ridge penalty, since many features are nearly collinear.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from whesl.prediction.free_nodes.job_history import Floats
 
-_WIDE = (  # without an upper end: their logarithms are taken
+_WIDE = (  # unbounded features, which enter by their logarithm
     *("waiting jobs", "waiting nodes", "largest waiting", "waiting node hours", "held nodes"),
     *("nodes submitted in the last 6 h", "nodes submitted in the last 24 h"),
     *("hours to maintenance", "hours of maintenance left"),
 )
-# Each of the next hours has coefficients of its own, and clocks are no straight lines.
+# Left out since each hour ahead has its own coefficients, and since the effect of clock times is not linear.
 _LEFT_OUT = ("hours ahead", "hour of day", "day of week", "hour of day then", "day of week then")
 _KEPT = [place for place, name in enumerate(COLUMNS) if name not in _LEFT_OUT]
 _LOGARITHM = [place for place, kept in enumerate(_KEPT) if COLUMNS[kept] in _WIDE]
@@ -31,19 +31,19 @@ _CIRCLES = (("hour of day then", 24.0), ("day of week then", 7.0))
 TERMS = len(_KEPT) + 4 * len(_CIRCLES)
 _RIDGE = 0.01  # ridge penalty of each weight, for features of unit variance
 _ROUNDS = 25
-_NEAR = 0.01  # errors below it weigh no more than this one
+_NEAR = 0.01  # smaller absolute errors get the weight of this one
 _ENOUGH = 1e-4  # the fit ends when no coefficient moves by more than this in a round
-_MOST = 3000  # moments that are learned from
+_MOST = 3000  # largest number of training moments
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Linear:
-    """What was learned, for each of the next hours.
+    """Coefficients of the linear model for each hour ahead.
 
     Attributes:
-        constant: the forecast of a row whose terms are all at their centers, shape (hours,).
-        center: of the terms, and what stands for one that is not known, shape (hours, terms).
-        slope: by which each term counts, shape (hours, terms).
+        constant: the forecast for a row whose terms are all at their centers, shape (hours,).
+        center: mean of each term, which also replaces an unknown value, shape (hours, terms).
+        slope: coefficient of each term, shape (hours, terms).
     """
 
     constant: Floats
@@ -51,7 +51,7 @@ class Linear:
     slope: Floats
 
     def score(self, values: NDArray[np.float32]) -> Floats:
-        """Return what is expected, from 0 to 1, shape (moments, hours).
+        """Return the forecast free share, from 0 to 1, shape (moments, hours).
 
         Args:
             values: features, shape (moments, hours, columns).
@@ -66,7 +66,7 @@ class Linear:
 
 
 def fit(values: NDArray[np.float32], truth: Floats) -> Linear:
-    """Learn from moments, of which a part is taken where they are many.
+    """Fit the coefficients to moments, or to an even sample of many moments.
 
     Args:
         values: features, shape (moments, hours, columns).
@@ -99,11 +99,11 @@ def terms(values: NDArray[np.float32]) -> Floats:
 
 
 def least_absolute(given: Floats, label: Floats) -> Floats:
-    """Return a constant and coefficients with the least mean absolute error, drawn a little towards 0.
+    """Return a constant and coefficients with the least mean absolute error and a small ridge penalty.
 
     Args:
-        given: terms about their means with unit variance, shape (rows, terms).
-        label: what they are to say, shape (rows,).
+        given: terms with mean 0 and unit variance, shape (rows, terms).
+        label: the target values, shape (rows,).
     """
     table = np.column_stack([np.ones(len(label)), given])
     found = np.zeros(table.shape[1])
@@ -111,7 +111,7 @@ def least_absolute(given: Floats, label: Floats) -> Floats:
     places = np.arange(1, table.shape[1])
     for _ in range(_ROUNDS):
         weight = 1.0 / np.maximum(np.abs(label - table @ found), _NEAR)
-        # Not by BLAS: its threads would wait for one another for longer than these small tables take.
+        # Without BLAS, whose threads wait for one another for longer than these small products take.
         square = np.einsum("rj,rk->jk", table, table * weight[:, None])
         square[places, places] += _RIDGE * weight.sum()
         before, found = found, np.linalg.solve(square, table.T @ (weight * label))

@@ -1,4 +1,4 @@
-"""A forecast; those that were given, in a file beside the model: their outcomes calibrate later intervals."""
+"""Published forecasts, kept in a file beside the model: their outcomes calibrate later intervals."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Forecast(NamedTuple):
     """Quantiles of the least number of free nodes in each of the next hours.
 
     Attributes:
-        now: when hour 1 begins, in seconds.
-        capacity: nodes or processors, as the job log counts.
-        levels: of the quantiles.
-        nodes: shape (hours, levels), ascending in each row.
-        running: jobs that run.
-        waiting: jobs that wait for nodes.
-        held: jobs that something else holds.
+        now: the time of the forecast, when hour 1 begins, in seconds.
+        capacity: number of nodes or processors, whichever the job log counts.
+        levels: levels of the quantiles, from 0 to 1.
+        nodes: quantiles of the number of free nodes, ascending in each row, shape (hours, levels).
+        running: number of running jobs.
+        waiting: number of jobs that wait for nodes.
+        held: number of jobs that wait for another reason than nodes.
         shares: quantiles before calibration, as shares of the capacity, shape (levels, hours).
     """
 
@@ -52,17 +52,17 @@ class Forecast(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Given:
-    """Forecasts by the time at which they were made.
+    """Published forecasts in order of time, with their outcomes.
 
     Attributes:
-        time: ascending, in seconds, shape (forecasts,).
-        capacity: nodes, as known then, shape (forecasts,).
+        time: when each forecast was made, ascending, in seconds, shape (forecasts,).
+        capacity: number of nodes as known at each forecast, shape (forecasts,).
         low: lower ends before calibration, as shares of the capacity, shape (forecasts, hours).
-        high: upper ends before calibration.
-        from_: lower ends that were given.
-        to: upper ends that were given.
-        truth: what came; NaN while it is not known.
-        aim: share of outcomes that the next intervals aim at, shape (hours,).
+        high: upper ends before calibration, like ``low``.
+        from_: published lower ends, like ``low``.
+        to: published upper ends, like ``low``.
+        truth: outcomes, like ``low``; NaN for unknown outcomes.
+        aim: target share of outcomes in the next intervals, shape (hours,).
     """
 
     time: Floats
@@ -76,25 +76,30 @@ class Given:
 
     @classmethod
     def none(cls) -> Given:
-        """Return no forecasts."""
+        """Return an empty collection of forecasts."""
         table = np.zeros((0, HOURS))
         return cls(
             np.zeros(0), np.zeros(0), table, table, table, table, table, np.full(HOURS, float(COVERAGE))
         )
 
     def scores(self, learned: Scores, now: float) -> Scores:
-        """Return what training has left and what came since, as far as it is known at a time in seconds."""
+        """Return the scores of the training and of later forecasts whose outcomes are known at a time.
+
+        Args:
+            learned: scores that the training has left.
+            now: the time in seconds.
+        """
         last = learned.time[-1] if len(learned.time) else -np.inf
         use = ~np.isnan(self.truth).any(axis=1) & (self.time > last)
         own = Scores(self.time[use], self.low[use], self.high[use], self.truth[use])
         return learned.joined(own).known(now)
 
     def learned(self, history: Jobs, now: float) -> Given:
-        """Return these with the outcomes that are known at a time, and with what is aimed at after them.
+        """Return these forecasts with the outcomes known at a time, and with the updated target share.
 
         Args:
-            history: jobs; nothing after ``now`` is used.
-            now: in seconds.
+            history: the job history; nothing after ``now`` is used.
+            now: the current time, in seconds.
         """
         past = history.until(now)
         truth, new = self.truth.copy(), []
@@ -112,7 +117,7 @@ class Given:
         return replace(self, truth=truth, aim=aim)
 
     def added(self, made: Forecast) -> Given:
-        """Return these and one more, unless a later one is there; old ones are dropped."""
+        """Return these forecasts and one more, unless it is not the latest; old forecasts are dropped."""
         if len(self.time) and made.now <= self.time[-1]:
             return self
         keep = self.time > made.now - _KEPT
@@ -126,27 +131,27 @@ class Given:
 
 
 def save(given: Given, path: Path) -> None:
-    """Write forecasts.
+    """Write published forecasts to a file.
 
     Args:
-        given: they.
+        given: the forecasts.
         path: the file, usually ``.npz``.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     arrays: dict[str, NDArray[Any]] = {name: getattr(given, name) for name in Given.__slots__}
     saving.write(path, {"is": _IS}, arrays)
 
 
 def load(path: Path) -> Given:
-    """Read forecasts.
+    """Read published forecasts from a file.
 
     Args:
-        path: the file; without it there are none.
+        path: the file; a missing file gives no forecasts.
 
     Raises:
-        WheslError: it cannot be read, or holds something else.
+        WheslError: the file cannot be read, or does not hold forecasts.
     """
     if not path.exists():
         return Given.none()

@@ -1,9 +1,8 @@
-"""The predictor as the document prints it: vectors of the queues, boosted trees with Huber loss, Table 3.2.
+"""The published predictor: vectors of the running and waiting jobs, boosted trees with Huber loss, Table 3.2.
 
-Source: dissertation "Adaptive Workflow Scheduling and Fault Tolerance to Manage HPC Resources", 2026, section
-    3.4.
-What is not printed and chosen here: the depth and number of trees. The LSTM beside them is not here: it was
-    the worse one.
+Source: dissertation "Adaptive Workflow Scheduling and Fault Tolerance to Manage HPC Resources", 2026,
+section 3.4. The source does not give the depth and number of trees, which are chosen here. The source's LSTM
+is left out, since it was worse than the trees.
 """
 
 from __future__ import annotations
@@ -21,40 +20,40 @@ if TYPE_CHECKING:
 
     from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
-LENGTH = 64  # hours: the longest job that Lassen's records hold
+LENGTH = 64  # length of the vectors in hours: the longest job in Lassen's records
 OBJECTIVES = {"rmse": "reg:squarederror", "rmsle": "reg:squaredlogerror", "huber": "reg:pseudohubererror"}
-_HUBER = 50.0  # nodes beyond which the loss is linear
+_HUBER = 50.0  # error in nodes beyond which the loss is linear
 _NO_WAIT = np.zeros((0, 2))
 
 
 def run_vector(nodes: Floats, hours: Floats) -> Floats:
-    """Return the nodes that running jobs free within 1, 2, ... 64 hours; cumulative.
+    """Return the number of nodes that running jobs free within 1, 2, ... 64 hours (cumulative), shape (64,).
 
     Args:
-        nodes: of each job.
-        hours: that each has left until its limit; parts of an hour count as one.
+        nodes: number of nodes of each job.
+        hours: hours of each job until its limit, rounded up.
     """
     return np.cumsum(wait_vector(nodes, hours))
 
 
 def wait_vector(nodes: Floats, hours: Floats) -> Floats:
-    """Return the nodes that waiting jobs ask for, by hours of run time from 1 to 64.
+    """Return the number of nodes that waiting jobs ask for, by hours of run time from 1 to 64, shape (64,).
 
     Args:
-        nodes: of each job.
-        hours: that each asks for; parts of an hour count as one, more than 64 as 64.
+        nodes: number of nodes of each job.
+        hours: hours that each job asks for, rounded up; more than 64 count as 64.
     """
     place = np.clip(np.ceil(np.asarray(hours) - 1e-9), 1, LENGTH).astype(np.int64) - 1
     return np.asarray(np.bincount(place, nodes, LENGTH)[:LENGTH], dtype=np.float64)
 
 
 def features(history: Jobs, times: Floats, capacity: float) -> NDArray[np.float32]:
-    """Return both vectors, day of the week and hour of the day at moments, shape (moments, 130).
+    """Return run vector, wait vector, day of the week and hour of the day at moments, shape (moments, 130).
 
     Args:
-        history: jobs, usually ``job_history.replayed``.
+        history: the job history, usually that of ``job_history.replayed``.
         times: moments in seconds.
-        capacity: nodes.
+        capacity: number of nodes.
     """
     found = np.empty((len(times), 2 * LENGTH + 2), dtype=np.float32)
     pools = np.array([capacity])
@@ -71,14 +70,14 @@ def features(history: Jobs, times: Floats, capacity: float) -> NDArray[np.float3
 def trees(
     rows: NDArray[np.float32], truth: Floats, later: NDArray[np.float32], loss: str, *, seed: int = 0
 ) -> Floats:
-    """Return what trees for each hour predict of later moments, in nodes, shape (moments, hours).
+    """Return the predictions of trees for later moments, in nodes, shape (moments, hours).
 
     Args:
-        rows: features to learn from.
-        truth: least free nodes of the hours after them, shape (moments, hours).
-        later: features of other moments.
+        rows: features of the training moments.
+        truth: least number of free nodes in the hours after each training moment, shape (moments, hours).
+        later: features of the moments to predict.
         loss: one of ``OBJECTIVES``.
-        seed: of the trees.
+        seed: seed of the trees' random choices.
     """
     settings = {"max_depth": 6, "eta": 0.1, "max_bin": 64, "objective": OBJECTIVES[loss]}
     if loss == "huber":

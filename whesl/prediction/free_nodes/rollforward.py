@@ -1,9 +1,9 @@
-"""The scheduler rolled forward from the known queue, many times, with run times and arrivals drawn.
+"""Simulates the scheduler from the known queue on, many times, with random run times and arrivals.
 
-The queue is in the order of submission, or by size: no log says what the priorities of a site are.
-Source of the even spread of draws: M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of three methods
-    for selecting values of input variables in the analysis of output from a computer code", Technometrics 21,
-    1979.
+The queue is ordered by submission or by size, since logs do not tell a site's priorities.
+Source of the Latin hypercube sampling: M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of three
+methods for selecting values of input variables in the analysis of output from a computer code", Technometrics
+21, 1979.
 """
 
 from __future__ import annotations
@@ -24,23 +24,22 @@ if TYPE_CHECKING:
 
 HOURS = 24
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-_JUST = 300.0  # a job that has waited for less is not taken for held, in seconds
-_BACK = 112  # days from which arrivals are drawn
-_LATEST = 28  # days of which those of the same weekday make half of all draws
-_WEEKDAY = 4.0  # times that a day of the same weekday is likelier than another
-_RELEASED = 12 * HOUR  # after which a held job is let go, in the mean
+_JUST = 300.0  # least waiting time in seconds of a job that counts as held
+_BACK = 112  # number of past days from which arrivals are drawn
+_LATEST = 28  # number of past days whose same weekdays make half of all draws
+_WEEKDAY = 4.0  # factor by which a day of the same weekday is likelier than another day
+_RELEASED = 12 * HOUR  # mean time in seconds until a held job is released
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class State:
-    """What a resource manager knows at a moment.
+    """The jobs that a resource manager knows at a moment.
 
     Attributes:
-        now: in seconds.
-        running: places of running jobs in the history.
-        waiting: places of waiting jobs, in the order of the queue, without held ones.
-        held: places of waiting jobs that something else than a lack of nodes keeps from starting; they may be
-            let go later.
+        now: the current time, in seconds.
+        running: indices of running jobs in the history.
+        waiting: indices of waiting jobs, in the order of the queue, without held jobs.
+        held: indices of held jobs: another reason than a lack of nodes keeps them from starting.
     """
 
     now: float
@@ -50,11 +49,11 @@ class State:
 
 
 class Rolled(NamedTuple):
-    """What comes out of a queue rolled forward.
+    """The result of rolling a queue forward.
 
     Attributes:
         least: least number of free nodes in each of the next hours, for each draw; shape (draws, hours).
-        still: nodes of running jobs that run on at the begin of each hour, in the mean; shape (hours,).
+        still: mean number of nodes whose running jobs still run at the begin of each hour, shape (hours,).
     """
 
     least: Floats
@@ -63,11 +62,11 @@ class Rolled(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Index:
-    """A history with what is needed to look at its moments quickly.
+    """A job history with an index of past run times.
 
     Attributes:
         jobs: the history.
-        past: of run times.
+        past: the past run times by kind of job.
     """
 
     jobs: Jobs
@@ -75,17 +74,17 @@ class Index:
 
 
 def index(history: Jobs) -> Index:
-    """Return a history ready for ``roll``."""
+    """Return a job history with the index that ``roll`` needs."""
     return Index(history, runtimes.past(history))
 
 
 def state(history: Jobs, now: float, pools: Floats, closed: Floats, *, smallest_first: bool = False) -> State:
-    """Return what runs and what waits at a moment.
+    """Return the running, waiting and held jobs at a moment.
 
     Args:
-        history: jobs; nothing after ``now`` is used.
-        now: in seconds.
-        pools: nodes of each pool, shape (pools,).
+        history: the job history; nothing after ``now`` is used.
+        now: the moment in seconds.
+        pools: number of nodes of each pool, shape (pools,).
         closed: announced maintenance, shape (windows, 2), in seconds.
         smallest_first: whether the queue is ordered by size, not by submission.
     """
@@ -118,16 +117,16 @@ def roll(
     draws: int,
     generator: np.random.Generator,
 ) -> Rolled:
-    """Return what the next day may be.
+    """Return the free nodes of the next day in random simulations.
 
     Args:
-        known: the history; see ``index``.
-        at: the moment.
-        capacity: nodes of all pools.
-        pools: nodes of each pool, shape (pools,).
+        known: the job history; see ``index``.
+        at: the jobs at the begin of the day; see ``state``.
+        capacity: number of nodes of all pools.
+        pools: number of nodes of each pool, shape (pools,).
         closed: announced maintenance, shape (windows, 2), in seconds.
-        draws: how many.
-        generator: of random numbers.
+        draws: number of simulations.
+        generator: generator of the random numbers.
     """
     history, now = known.jobs, at.now
     until = now + HOURS * HOUR
@@ -168,9 +167,10 @@ def roll(
 
 
 def _levels(user: Ints, draws: int, generator: np.random.Generator) -> Floats:
-    """Return levels of quantiles: in each draw, half of the users have one level for all of their jobs.
+    """Return the quantile level of each job's run time in each draw, shape (draws, jobs).
 
-    Each job has its levels spread over all draws (Latin hypercube sampling), so that fewer draws are needed.
+    In each draw, half of the users have one level for all of their jobs. Each job's levels are spread evenly
+    over the draws (Latin hypercube sampling), so that fewer draws are needed.
     """
     _, number = np.unique(user, return_inverse=True)
     number = number.reshape(-1)
@@ -182,16 +182,16 @@ def _levels(user: Ints, draws: int, generator: np.random.Generator) -> Floats:
 
 
 def _spread(draws: int, count: int, generator: np.random.Generator) -> Floats:
-    """Return numbers from 0 to 1, of which each column has one in each of as many equal parts."""
+    """Return random numbers from 0 to 1: each column has one number in each of ``draws`` equal parts."""
     place = np.argsort(generator.random((draws, count)), axis=0)
     return np.asarray((place + generator.random((draws, count))) / draws)
 
 
 def _days(history: Jobs, now: float, draws: int, generator: np.random.Generator) -> Floats:
-    """Return how many seconds ago the day was whose jobs each draw takes for those to come; NaN for none.
+    """Return how many seconds ago the day was whose jobs each draw takes as future jobs; NaN for no day.
 
-    Half of them are the same weekday of the last four weeks, half any of the last days, of which the same
-    weekdays are likelier; each day as often as its share, one more or less.
+    Half of the draws take the same weekday of the last four weeks; the other half take any past day, with the
+    same weekday likelier. Each day is taken in proportion to its probability, give or take one.
     """
     days = np.arange(1, _BACK + 1)
     first = now - days * DAY
@@ -213,7 +213,7 @@ def _days(history: Jobs, now: float, draws: int, generator: np.random.Generator)
 
 
 def _arrivals(history: Jobs, now: float, shift: float) -> tuple[Ints, Floats]:
-    """Return the jobs of a day of the past in place of those to come, with their times from now on."""
+    """Return the jobs of a past day as future jobs, with submission times shifted to the next day."""
     if np.isnan(shift):
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     low, high = np.searchsorted(history.submit, [now - shift, now - shift + HOURS * HOUR], side="right")
@@ -222,12 +222,12 @@ def _arrivals(history: Jobs, now: float, shift: float) -> tuple[Ints, Floats]:
 
 
 def _released(at: State, generator: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return held jobs with the times at which they are let go: no log says when, so it is drawn."""
+    """Return held jobs with random release times, since logs do not tell release times."""
     return at.held, at.now + generator.exponential(_RELEASED, len(at.held))
 
 
 def _joined(one: tuple[Ints, Floats], other: tuple[Ints, Floats]) -> tuple[Ints, Floats]:
-    """Return jobs of both, by their times."""
+    """Return the jobs of both lists in order of time."""
     job, time = np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
     order = np.argsort(time, kind="stable")
     return job[order], time[order]
@@ -252,7 +252,7 @@ def _least(
     end: Floats,
     hours: int,
 ) -> Floats:
-    # The change of use in each moment, then the highest use of each hour.
+    # First the changes of use at each moment, then the highest use of each hour.
     moments = np.empty(2 * len(start) + len(busy))
     change = np.empty(len(moments))
     count = 0
@@ -271,14 +271,14 @@ def _least(
     at = 0
     for hour in range(hours):
         finish = now + 3600.0 * (hour + 1)
-        # What begins or ends at the very beginning of an hour belongs to it.
+        # Changes at the very begin of an hour belong to that hour.
         begun = now + 3600.0 * hour
         while at < count and moments[order[at]] <= begun:
             use += change[order[at]]
             at += 1
         highest = use
         while at < count and moments[order[at]] < finish:
-            # All changes of one moment together: a node that is handed on is used once.
+            # All changes of one moment count together, so that a node passed on to the next job counts once.
             moment = moments[order[at]]
             while at < count and moments[order[at]] == moment:
                 use += change[order[at]]

@@ -1,8 +1,8 @@
-"""How long jobs will run, drawn from what like jobs of the same user did, as shares of their limits.
+"""Random run times of jobs, drawn from the past run times of similar jobs as shares of their time limits.
 
-Like jobs are those of the same user with the same limit and size, else with the same limit, else of the same
-user, else all with a limit of that order. The nearest kind with enough jobs that ran at least as long as this
-one has already is drawn from, its latest jobs only.
+Similar jobs are of four kinds: of the same user with the same limit and size, of the same user with the same
+limit, of the same user, and of all users with a limit of the same order. A run time is drawn from the latest
+jobs of the first kind with enough jobs that ran longer than the present job has run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whesl.prediction.free_nodes.job_history import Floats, Ints, Jobs
 
 KINDS = 4
-ENOUGH = 3  # jobs of a kind have to be left
+ENOUGH = 3  # least number of jobs of a kind to draw from
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,10 +29,9 @@ class Past:
 
     Attributes:
         group: the group of each job in each kind, shape (kinds, jobs).
-        offsets: where the jobs of each group begin, shape (groups + 1,); the groups of all kinds follow one
-            another.
-        end: when they ended, ascending within a group, shape (kinds x ended jobs,).
-        share: their run time as a share of the limit, in the same order.
+        offsets: index of each group's first job, shape (groups + 1,); groups are numbered through all kinds.
+        end: end time of each job in seconds, ascending within a group, shape (kinds x ended jobs,).
+        share: run time of each job as a share of its limit, in the order of ``end``.
     """
 
     group: NDArray[np.int64]
@@ -42,7 +41,7 @@ class Past:
 
 
 def past(history: Jobs) -> Past:
-    """Return the past that run times are drawn from; a draw at a moment uses jobs that had ended then."""
+    """Return the ended jobs of a history by kind; a draw at a moment uses only jobs ended by then."""
     user, limit, size = history.user, history.limit, history.size
     order = np.round(2 * np.log2(np.maximum(limit, 60.0)))
     columns = ([user, limit, size], [user, limit], [user], [order])
@@ -69,15 +68,15 @@ def past(history: Jobs) -> Past:
 
 
 def draw(known: Past, job: Ints, limit: Floats, elapsed: Floats, now: float, level: Floats) -> Floats:
-    """Return run times in seconds, longer than ``elapsed``.
+    """Return random run times in seconds, longer than ``elapsed``, shape (draws, jobs).
 
     Args:
-        known: see ``past``.
-        job: places in the history, shape (jobs,).
+        known: the ended jobs; see ``past``.
+        job: indices of the jobs in the history, shape (jobs,).
         limit: their time limits in seconds, shape (jobs,).
-        elapsed: how long they have run, in seconds, shape (jobs,).
+        elapsed: how long each job has run, in seconds, shape (jobs,).
         now: the moment, in seconds.
-        level: of the quantile that is drawn, from 0 to 1, shape (draws, jobs).
+        level: level of the quantile to take, from 0 to 1, shape (draws, jobs).
     """
     return np.asarray(
         _draw(known.group, known.offsets, known.end, known.share, job, limit, elapsed, now, level)
@@ -123,7 +122,7 @@ def _draw(
                 at -= 1
             if count >= 3:
                 break
-        if draws > 1:  # a single level needs no order
+        if draws > 1:  # a single draw is taken without sorting
             pool[:count].sort()
         for one in range(draws):
             if count == 0:

@@ -1,4 +1,4 @@
-"""A learned forecast in a file: arrays and numbers, without pickle, checked when read."""
+"""Files of learned forecast models: arrays and numbers without pickle, which are checked when read."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _KINDS = {"value": np.float32, "unknown_left": np.bool_}
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a model was learned from.
+    """The training data of a model.
 
     Attributes:
-        trained: time of the last event that it has seen, in seconds.
-        days: of the history.
-        unit: processors that make a node.
-        draws: times that the queue was rolled forward.
+        trained: time of the last event in the history, in seconds.
+        days: length of the history in days.
+        unit: number of processors per node.
+        draws: how often the queue was rolled forward.
     """
 
     trained: float
@@ -46,15 +46,15 @@ class About:
 
 
 def save(model: Model, about: About, path: Path) -> None:
-    """Write a model.
+    """Write a model to a file.
 
     Args:
-        model: it.
-        about: what it was learned from.
+        model: the model.
+        about: the model's training data.
         path: the file, usually ``.npz``.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     boosted = [one for pair in (*model.middle, *model.outer) for one in pair]
     arrays: Arrays = {"weights": model.weights, "median": model.median, "of_day": model.of_day}
@@ -76,13 +76,13 @@ def save(model: Model, about: About, path: Path) -> None:
 
 
 def load(path: Path) -> tuple[Model, About]:
-    """Read a model.
+    """Read a model from a file.
 
     Args:
         path: the file.
 
     Raises:
-        WheslError: it cannot be read, or holds something else.
+        WheslError: the file cannot be read, or does not hold a model.
     """
     return saving.read(
         path, "a forecast of free nodes", "make it anew with `whesl cloud forecast train`", _restored

@@ -1,4 +1,4 @@
-"""Old logs: their messages as events for the miner, and chains run over them."""
+"""Archived logs: reads their messages as events for the miner, and runs chains over them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from whesl.model.evidence import PredictedFailure
     from whesl.prediction.log_chains.log_stream_predictor import Compiled
 
-_BLOCK = 1 << 20  # bytes that are read at once
-_FIRST = 1 << 16  # bytes by which a log's form is told
+_BLOCK = 1 << 20  # bytes per read
+_FIRST = 1 << 16  # bytes from the begin of a log that show its form
 
 
 class Messages(NamedTuple):
-    """What a log says, as templates.
+    """The messages of logs as events of templates.
 
     Attributes:
-        events: in order of time.
-        drain: their templates.
-        lines: how many there were.
-        unread: of these, how many have no time and node.
+        events: the messages, in order of time.
+        drain: the templates of the messages.
+        lines: number of lines in the logs.
+        unread: number of lines without a time and node.
     """
 
     events: list[Event]
@@ -41,7 +41,7 @@ class Messages(NamedTuple):
     unread: int
 
     def text(self, number: int) -> str | None:
-        """Return a template; None for one that cannot be looked for, since there is too little in it."""
+        """Return a template's text; None for a template with too little fixed text to search for."""
         try:
             return template.checked(self.drain.text(number))
         except UsageError:
@@ -49,14 +49,14 @@ class Messages(NamedTuple):
 
 
 def header_of(path: Path, form: str | None) -> Header:
-    """Return what reads a log.
+    """Return the line reader of a log.
 
     Args:
-        path: the file.
-        form: as of ``lines.Header``; None to tell it by its first lines.
+        path: the log file.
+        form: the form of the lines, see ``lines.Header``; None to find it from the first lines.
 
     Raises:
-        UsageError: its form is not known, or the file cannot be read.
+        UsageError: the log's form is unknown, or the file cannot be read.
     """
     try:
         now = path.stat().st_mtime
@@ -75,15 +75,15 @@ def header_of(path: Path, form: str | None) -> Header:
 def messages(
     paths: Sequence[Path], form: str | None, advance: Callable[[int], None] = lambda _: None
 ) -> Messages:
-    """Read logs as templates.
+    """Read the messages of logs, and assign each a template.
 
     Args:
-        paths: of files, compressed or not.
-        form: as of ``header_of``.
-        advance: told of each so many bytes that were read.
+        paths: the log files, compressed or not.
+        form: see ``header_of``.
+        advance: called with the number of bytes read since the last call.
 
     Raises:
-        UsageError: as of ``header_of``.
+        UsageError: see ``header_of``.
     """
     drain = Drain()
     events: list[Event] = []
@@ -116,14 +116,14 @@ def run(
     form: str | None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[PredictedFailure], list[ChainStream]]:
-    """Run chains over logs, one after the other, and return what they predict.
+    """Run chains over logs, one after the other, and return the predicted failures.
 
     Args:
-        compiled: the chains.
-        paths, form, advance: as of ``messages``.
+        compiled: the compiled chains.
+        paths, form, advance: see ``messages``.
 
     Returns:
-        Predictions in the order of their lines, and what was read of each log.
+        Predicted failures in the order of the log lines, and the stream of each log with its counts.
     """
     found: list[PredictedFailure] = []
     streams: list[ChainStream] = []
@@ -142,15 +142,15 @@ def run(
 def one(
     stream: ChainStream, path: Path, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[PredictedFailure]:
-    """Yield what one log predicts.
+    """Yield the failures that one log predicts.
 
     Args:
-        stream: takes in its bytes.
-        path: of the file, compressed or not.
-        stopped: asked now and then whether to end.
+        stream: the chains' stream, which reads the log's bytes.
+        path: the log file, compressed or not.
+        stopped: called after each block; true ends the reading.
 
     Raises:
-        UsageError: it cannot be read.
+        UsageError: the file cannot be read.
     """
     if stream.header is None:
         stream.header = header_of(path, None)
@@ -162,7 +162,7 @@ def one(
 
 
 def size(paths: Sequence[Path]) -> float:
-    """Return about how many bytes of text files hold; compressed ones are taken for ten times as many."""
+    """Return the estimated number of bytes of text in files; a compressed file counts tenfold."""
     total = 0.0
     for path in paths:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The file of log chains: TOML, by hand or by the miner; errors in it are reported with their lines."""
+"""The file of log chains: TOML, written by hand or by the miner; errors are reported with their lines."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSION = 1
-_LONGEST = 32  # steps
+_LONGEST = 32  # largest number of steps of a chain
 _HINT = "accepted: version = 1, and [[chain]] with name, lead, window, confidence and steps; see docs"
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A sequence of messages of one node, after which it fails.
+    """A chain: a sequence of messages of one node, after which the node fails.
 
     Attributes:
-        name: what it is called.
+        name: the chain's name.
         steps: templates in order; other messages may come between two of them.
-        lead: from the last message to the failure, the median, in seconds.
-        window: the first and the last message are at most so far apart, in seconds.
-        within: how long after the last message the failure may come, in seconds; 0 for three times the lead.
-        confidence: the probability that the node fails after it.
-        matches: how often it was complete in the log that it was mined from; 0 where it was given by hand.
-        hits: how often the node then failed.
+        lead: median time from the last message to the failure, in seconds.
+        window: longest time from the first to the last message, in seconds.
+        within: longest time from the last message to the failure, in seconds; 0 for three times the lead.
+        confidence: the probability that the node fails after the chain is complete.
+        matches: how often the chain was complete in the log that it was mined from; 0 for a chain written by
+            hand.
+        hits: how often the node failed after a match.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def patience(self) -> float:
-        """How long after the last message the failure may come, in seconds, a minute at the least."""
+        """Longest time from the last message to the failure, in seconds, by default at least a minute."""
         return self.within or max(3.0 * self.lead, 60.0)
 
 
@@ -56,17 +57,17 @@ def load(path: Path) -> tuple[Chain, ...]:
         path: the file.
 
     Raises:
-        UsageError: it cannot be read, or something in it is wrong; all that is wrong is named with its lines.
+        UsageError: the file cannot be read, or is invalid; the message lists all errors with their lines.
     """
     return _read(toml.load(path, _HINT))
 
 
 def parse(text: str, name: str) -> tuple[Chain, ...]:
-    """Read the text of a file. Errors as of ``load``.
+    """Read chains from the text of a file. Errors: see ``load``.
 
     Args:
-        text: TOML.
-        name: the file's, for messages.
+        text: the file's content, TOML.
+        name: the file's name, for error messages.
     """
     return _read(toml.Document(name, text, _HINT))
 
@@ -97,7 +98,7 @@ def _read(document: toml.Document) -> tuple[Chain, ...]:
 
 
 def _wrong(chain: Chain) -> Iterator[tuple[str, str]]:
-    """Yield each key of a chain with what is wrong with its value."""
+    """Yield each key of a chain that has an invalid value, with the problem."""
     if not chain.name.strip() or len(chain.name) > 200 or not chain.name.isprintable():
         yield "name", "1 to 200 printable characters"
     if not 1 <= len(chain.steps) <= _LONGEST:
@@ -117,11 +118,11 @@ def _wrong(chain: Chain) -> Iterator[tuple[str, str]]:
 
 
 def text_of(chains: Sequence[Chain], comment: str = "") -> str:
-    """Return chains as a file has them.
+    """Return the content of a file of chains.
 
     Args:
-        chains: what is written.
-        comment: lines at the beginning.
+        chains: the chains to write.
+        comment: comment lines at the begin of the file.
     """
     parts = [f"# {line}" for line in comment.splitlines()]
     parts += [f"version = {VERSION}"]
@@ -138,10 +139,10 @@ def text_of(chains: Sequence[Chain], comment: str = "") -> str:
 
 
 def save(chains: Sequence[Chain], path: Path, comment: str = "") -> None:
-    """Write a file of chains; it takes its name when all of it is on the disk. Arguments as of ``text_of``.
+    """Write a file of chains; it gets its name only when it is complete on disk. Arguments: see ``text_of``.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     write_text(path, text_of(chains, comment))
 

@@ -1,8 +1,7 @@
-"""Templates of messages: numbers are wildcards, then Drain's tree of fixed depth brings like messages
-together.
+"""Templates of messages: numbers become wildcards, then Drain's tree of fixed depth groups similar messages.
 
-Source: He, Zhu, Zheng, Lyu, Drain: An Online Log Parsing Approach with Fixed Depth Tree, ICWS 2017. (drain3,
-    the package, has had no release for years, and brings jsonpickle with it.)
+Source: He, Zhu, Zheng, Lyu, Drain: An Online Log Parsing Approach with Fixed Depth Tree, ICWS 2017. (The
+package drain3 is not used, since it has had no release for years and depends on jsonpickle.)
 """
 
 from __future__ import annotations
@@ -12,20 +11,20 @@ import re
 from whesl.prediction.log_chains.template import WILD
 
 _VARIES = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}\b|[0-9]+")
-_SIMILAR = 0.5  # share of words that have to be the same: Drain's own default
-_DEPTH = 2  # words at the beginning that have to be the same
-_CHILDREN = 100  # different words at one place of the tree; more are one wildcard
-_WORDS = 100  # words of a message that count
-_MOST = 20_000  # templates; what comes after them and is like none is left out
+_SIMILAR = 0.5  # least share of equal words of a message and its template: Drain's default
+_DEPTH = 2  # number of first words that are equal in a message and its template
+_CHILDREN = 100  # largest number of different words at one place of the tree; further words share a wildcard
+_WORDS = 100  # number of words of a message that are compared
+_MOST = 20_000  # largest number of templates; later messages without a similar template are left out
 
 
 class Drain:
-    """Gives each message the number of its template; templates become more general as messages come.
+    """Assigns each message the number of its template; further messages make templates more general.
 
     Attributes:
         templates: the words of each template.
-        counts: how many messages it had.
-        left_out: how many messages were like none when there were too many templates.
+        counts: number of messages of each template.
+        left_out: number of messages without a similar template after the largest number of templates.
     """
 
     def __init__(self) -> None:
@@ -37,10 +36,10 @@ class Drain:
         self._words: dict[tuple[object, ...], set[str]] = {}
 
     def number(self, message: str) -> int:
-        """Return the template of a message; -1 where there is no room for another one.
+        """Return the number of a message's template; -1 when the message would need one template too many.
 
         Args:
-            message: as ``lines.Line`` has it.
+            message: the message of a ``lines.Line``, decoded.
         """
         masked = _VARIES.sub(WILD, message)
         number = self._known.get(masked)
@@ -55,7 +54,7 @@ class Drain:
         return number
 
     def text(self, number: int) -> str:
-        """Return a template as ``template.whole`` takes it."""
+        """Return a template's text, in the form that ``template.whole`` reads."""
         words = self.templates[number]
         more = WILD if len(words) >= _WORDS else ""
         return re.sub(rf"(?:{re.escape(WILD)}\s*)+$", WILD, " ".join(words) + more)

@@ -1,4 +1,4 @@
-"""How good predictions of chains were: precision, recall and lead times, against the failures that came."""
+"""Scores of chains' predictions: precision, recall and lead times, against the actual failures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Failure = tuple[str, float]  # a node and when it failed, in seconds since the epoch
+Failure = tuple[str, float]  # a node's name and the time of its failure, in seconds since the epoch
 
 
 class JudgedPrediction(NamedTuple):
-    """A prediction as it is judged: a node, when it was said, how long it holds in seconds, and by what."""
+    """A prediction to judge: node, time of the prediction, validity in seconds, and name of the chain."""
 
     node: str
     time: float
@@ -21,14 +21,14 @@ class JudgedPrediction(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """How predictions did.
+    """Scores of predictions.
 
     Attributes:
-        predictions: how many there were.
-        right: of these, how many a failure of the node followed while they held.
-        failures: how many there were.
-        predicted: of these, how many a prediction preceded.
-        lead: for each of these the time from its first prediction to it, in seconds, ascending.
+        predictions: number of predictions.
+        right: number of predictions that a failure of the node followed within their validity.
+        failures: number of failures.
+        predicted: number of failures that a valid prediction preceded.
+        lead: for each predicted failure, the time from its first prediction to it, in seconds, ascending.
     """
 
     predictions: int
@@ -39,30 +39,30 @@ class Scores(NamedTuple):
 
     @property
     def precision(self) -> float | None:
-        """Share of predictions that were right; None without any."""
+        """Share of predictions that were right; None without predictions."""
         return self.right / self.predictions if self.predictions else None
 
     @property
     def recall(self) -> float | None:
-        """Share of failures that were predicted; None without any."""
+        """Share of failures that were predicted; None without failures."""
         return self.predicted / self.failures if self.failures else None
 
     @property
     def median_lead(self) -> float | None:
-        """The median lead time in seconds; None where none was predicted."""
+        """The median lead time in seconds; None when no failure was predicted."""
         return self.quantile(0.5)
 
     def quantile(self, share: float) -> float | None:
-        """Return a quantile of lead times in seconds; None where none was predicted."""
+        """Return a quantile of lead times in seconds; None when no failure was predicted."""
         return self.lead[min(int(share * len(self.lead)), len(self.lead) - 1)] if self.lead else None
 
 
 def scores(predictions: Iterable[JudgedPrediction], failures: Iterable[Failure]) -> Scores:
-    """Return how predictions did.
+    """Return the scores of predictions.
 
     Args:
-        predictions: in any order.
-        failures: in any order.
+        predictions: the predictions, in any order.
+        failures: the actual failures, in any order.
     """
     times = by_node(failures)
     right = count = 0
@@ -88,10 +88,10 @@ def by_node(failures: Iterable[Failure]) -> dict[str, list[float]]:
 
 
 def following(times: Mapping[str, list[float]], said: JudgedPrediction) -> float | None:
-    """Return when the node failed next after a prediction, while it held; None where it did not.
+    """Return the time of the node's next failure within a prediction's validity; None without such a failure.
 
     Args:
-        times: as of ``by_node``.
+        times: each node's failures; see ``by_node``.
         said: the prediction.
     """
     mine = times.get(said.node, [])

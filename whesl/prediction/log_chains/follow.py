@@ -1,4 +1,4 @@
-"""Follows a log as it grows, through rotation, bursts and torn lines: a file, a pipe, or the journal."""
+"""Follows a growing log through rotation, bursts and torn lines: a file, a pipe, or systemd's journal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.log_stream_predictor import ChainStream
     from whesl.prediction.log_chains.saved_state import Memory
 
-_PIECE = 1 << 18  # bytes that are read at once
-_LOOK = 1.0  # seconds between two looks at whether to stop
+_PIECE = 1 << 18  # bytes per read
+_LOOK = 1.0  # seconds between two calls of ``stopped``
 JOURNAL = ("journalctl", "--follow", "--lines=0", "--merge", "--output=short-iso-precise", "--no-pager")
 
 
@@ -33,15 +33,15 @@ def file(
     trouble: Callable[[str], None] = lambda _: None,
     memory: Memory | None = None,
 ) -> Iterator[PredictedFailure]:
-    """Yield what a growing file predicts; when it is rotated, the new one is followed.
+    """Yield the failures that a growing log file predicts; after a rotation the new file is followed.
 
     Args:
-        stream: takes in its bytes.
-        path: of the file, which need not be there yet.
-        whole: from its beginning, not from its present end.
-        stopped: asked about once a second whether to end; what the file still holds is read before.
-        trouble: told why the file cannot be read, when that changes.
-        memory: where it was left; None to remember nothing.
+        stream: the chains' stream, which reads the file's bytes.
+        path: the file, which may not exist yet.
+        whole: whether to start at the file's begin instead of its present end.
+        stopped: called about once a second; true ends the following after the rest of the file is read.
+        trouble: called with the reason when the file becomes unreadable or readable again.
+        memory: remembers the position across restarts; None to remember nothing.
     """
     said = ""
     with Tailer() as tailer:
@@ -51,7 +51,7 @@ def file(
             memory.begin(tailer, path, whole=whole)
         while True:
             ending = stopped()
-            # A file that is polled may have grown since the last look.
+            # A polled file may have grown since the last poll, so the last read before the end is forced.
             for chunk in tailer.read(time.monotonic(), _PIECE, force=ending):
                 if chunk.rotated:
                     yield from stream.finish()
@@ -85,12 +85,12 @@ def file(
 def pipe(
     stream: ChainStream, handle: int, *, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[PredictedFailure]:
-    """Yield what a pipe predicts, until it ends.
+    """Yield the failures that the lines of a pipe predict, until the pipe ends.
 
     Args:
-        stream: takes in its bytes.
-        handle: a file descriptor.
-        stopped: as of ``file``.
+        stream: the chains' stream, which reads the pipe's bytes.
+        handle: the pipe's file descriptor.
+        stopped: see ``file``.
     """
     while not stopped():
         if not select.select([handle], [], [], _LOOK)[0]:
@@ -105,11 +105,13 @@ def pipe(
 def journal(
     stream: ChainStream, *, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[PredictedFailure]:
-    """Yield what systemd's journal predicts from now on, with that of other hosts where it is collected.
+    """Yield the failures that new entries of systemd's journal predict.
+
+    Entries of other hosts count too where the journal collects them.
 
     Args:
-        stream: takes in its bytes.
-        stopped: as of ``file``.
+        stream: the chains' stream, which reads the journal's lines.
+        stopped: see ``file``.
 
     Raises:
         WheslError: journalctl cannot be started, or has ended.

@@ -1,8 +1,8 @@
 """Lines of system logs: time, node and message, for the forms that sites have.
 
-Accepted are syslog as RFC 3164 and RFC 5424 have it, with ISO 8601 times as rsyslog and ``journalctl -o
-short-iso`` write them, and the logs of Blue Gene/L, Thunderbird and LANL's system 20 as loghub has them. Any
-other is a regular expression with the groups ``time``, ``node`` and ``message``.
+Known forms are syslog by RFC 3164 and RFC 5424, syslog with ISO 8601 times as rsyslog and ``journalctl -o
+short-iso`` write it, and the logs of Blue Gene/L, Thunderbird and LANL's system 20 as in loghub. Any other
+form is given by a regular expression with the groups ``time``, ``node`` and ``message``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ISO = r"\d\d\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-# A program's name and number, then the kernel's own time, before the message.
+# A program's name and process number, then the kernel's time stamp, then the message.
 _TAG = r"(?:[^ :\[]+(?:\[\d+\])?: +)?(?:\[ *\d+\.\d+\] )?(?P<message>.*)$"
 _BG = r"\d\d\d\d-\d\d-\d\d-\d\d\.\d\d\.\d\d\.\d+"
 FORMATS = {
@@ -36,17 +36,17 @@ FORMATS = {
     "syslog": r"^(?:<\d+>)?(?P<time>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d) (?P<node>[^ ]+) " + _TAG,
 }
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_AHEAD = 86400.0  # a time without a year is at most so far ahead of the present
-_LOOKED_AT = 200  # lines by which a log's form is told
+_AHEAD = 86400.0  # largest time in seconds that a time without a year may lie in the future
+_LOOKED_AT = 200  # number of lines that show a log's form
 
 
 class Line(NamedTuple):
-    """What a line says.
+    """The content of a log line.
 
     Attributes:
-        time: in seconds since the epoch.
-        node: without its domain.
-        message: without what is the same for all messages.
+        time: time of the message in seconds since the epoch.
+        node: the node's name without its domain.
+        message: the message without time, node and program.
     """
 
     time: float
@@ -59,12 +59,12 @@ class Header:
 
     Args:
         form: a name of ``FORMATS``, or a regular expression with the groups ``time``, ``node``, ``message``.
-        now: times without a year are the latest that are not a day after it, in seconds since the epoch; None
-            for the present.
-        zone: of times that name none; None for this machine's own.
+        now: reference for times without a year, which take the latest year that is at most a day after it, in
+            seconds since the epoch; None for the present.
+        zone: time zone of times without a zone; None for this machine's zone.
 
     Raises:
-        UsageError: the expression cannot be used, or a group is missing.
+        UsageError: the regular expression is invalid, or a group is missing.
     """
 
     def __init__(self, form: str, now: float | None = None, zone: tzinfo | None = None) -> None:
@@ -85,10 +85,10 @@ class Header:
         self._hours: dict[bytes, float] = {}
 
     def read(self, line: bytes) -> Line | None:
-        """Return what a line says; None for one that is not of this form.
+        """Return the content of a line; None for a line of another form.
 
         Args:
-            line: without its break.
+            line: the line without its line break.
         """
         groups = self._capture(line)
         if len(groups) < 3:
@@ -105,7 +105,8 @@ class Header:
     def _time(self, text: bytes) -> float:
         if text.isdigit():
             return float(text)
-        # Most lines share their hour with the one before; a time zone's rules are looked up once for each.
+        # Most lines share their hour with the line before, so a time zone's rules are looked up once for each
+        # hour.
         split = 9 if len(text) == 15 else 13
         rest = text[split:]
         plain = rest[:1] == b":" and len(rest) >= 6 and rest[1:3].isdigit() and rest[4:6].isdigit()
@@ -135,7 +136,7 @@ class Header:
         now = clocks.time() if self._now is None else self._now
         year = datetime.fromtimestamp(now + _AHEAD, timezone.utc).year
         month, day, at = _MONTHS.index(text[:3]) + 1, int(text[4:6]), text[7:]
-        for back in range(9):  # 29 February is in one of them
+        for back in range(9):  # any nine successive years contain a leap year
             try:
                 moment = datetime.fromisoformat(f"{year - back:04d}-{month:02d}-{day:02d}T{at}")
             except ValueError:
@@ -161,11 +162,11 @@ def _zone_of(text: bytes) -> bytes:
 
 
 def told(lines: Iterable[bytes], now: float | None = None, zone: tzinfo | None = None) -> Header | None:
-    """Return what reads a log, told by its first lines; None where none of them is of a known form.
+    """Return the line reader that reads most of a log's first lines; None when no known form reads any.
 
     Args:
-        lines: without their breaks.
-        now, zone: as of ``Header``.
+        lines: the log's lines without their line breaks.
+        now, zone: see ``Header``.
     """
     some = [line for line, _ in zip(lines, range(_LOOKED_AT), strict=False) if line.strip()]
     best, most = None, 0
@@ -181,7 +182,7 @@ def unknown_form(name: str) -> UsageError:
     """Return the error for a log whose form is not known.
 
     Args:
-        name: of the log.
+        name: the log's name.
     """
     return UsageError(
         f"{name}: none of its first {_LOOKED_AT} lines has a time and a node in a known form",

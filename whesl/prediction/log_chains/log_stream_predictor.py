@@ -1,4 +1,4 @@
-"""Bytes of a log in, predicted failures out: each line once, however the bytes were cut."""
+"""Predicts failures from the bytes of a log; each line is read once, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.lines import Line
     from whesl.runtime.detect.engines import Engine
 
-_LONGEST = 1 << 20  # bytes of a line; what goes on beyond them is left out
-_BLOCK = 1 << 18  # bytes that are searched at once
-_SHOWN = 200  # bytes of a line that are kept as evidence
+_LONGEST = 1 << 20  # largest number of bytes of a line; the rest is left out
+_BLOCK = 1 << 18  # bytes per search
+_SHOWN = 200  # number of bytes of a line that are kept as evidence
 SOURCE = "chains"
 
 
 class Compiled:
-    """Chains, compiled once.
+    """Chains with compiled search patterns.
 
     Args:
-        chains: as of ``chains_file.load``.
-        engine: ``auto``, ``hyperscan`` or ``re2``.
+        chains: the chains; see ``chains_file.load``.
+        engine: the regular-expression engine: ``auto``, ``hyperscan`` or ``re2``.
     """
 
     def __init__(self, chains: Sequence[Chain], engine: str = "auto") -> None:
@@ -47,18 +47,18 @@ class Compiled:
 
 
 class ChainStream:
-    """One log. Lines are read in order; a line that has no end yet waits for it.
+    """The prediction from one log. Lines are read in order; an unfinished line waits for its end.
 
     Args:
-        compiled: the chains.
-        header: reads its lines; None to tell their form by the first ones.
+        compiled: the compiled chains.
+        header: the line reader; None to find the form from the first lines.
 
     Attributes:
-        machine: what is remembered of the nodes.
-        lines: how many were read.
+        machine: the state of the chains of all nodes.
+        lines: number of lines read.
         steps: how often each template was seen.
-        unread: lines that hold a template's text, but no time and node.
-        cut: lines longer than 1 MiB, of which the rest was left out.
+        unread: number of lines that contain a template's text, but no time and node.
+        cut: number of lines longer than 1 MiB, whose rest was left out.
     """
 
     def __init__(self, compiled: Compiled, header: Header | None = None) -> None:
@@ -73,10 +73,10 @@ class ChainStream:
         self._cutting = False
 
     def feed(self, data: bytes) -> list[PredictedFailure]:
-        """Take in the next bytes, and return the failures that they predict.
+        """Read the log's next bytes, and return the failures that they predict.
 
         Args:
-            data: as they come, cut anywhere.
+            data: the next bytes, split at any place.
         """
         end = data.rfind(b"\n") + 1
         if not end:
@@ -100,7 +100,7 @@ class ChainStream:
         return found
 
     def finish(self) -> list[PredictedFailure]:
-        """End the line that has no end, as where another file begins."""
+        """End an unfinished line, as before another file, and return the failures that the line predicts."""
         return self.feed(b"\n") if self._carry or self._cutting else []
 
     @property
@@ -142,11 +142,11 @@ class ChainStream:
 
 
 def predicted(chain: Chain, complete: Complete) -> PredictedFailure:
-    """Return the prediction of a chain that is complete.
+    """Return the prediction of a complete chain.
 
     Args:
         chain: the chain.
-        complete: where and when.
+        complete: node and messages of the completion.
     """
     often = f"{chain.hits} of {chain.matches} times the node then failed" if chain.matches else "as given"
     count = len(complete.seen)

@@ -1,8 +1,8 @@
-"""Which chains are complete: one pass over the messages of all nodes, in constant time for each. Pure.
+"""Finds complete chains in one pass over the messages of all nodes, in constant time per message. Pure.
 
-For each node and chain, the machine keeps the latest begin of each prefix: the first i steps were seen, in
-    order, from that moment on. So a chain is complete exactly when its messages stand in the log in order,
-    within its window, whatever stands between them.
+For each node and chain, the machine keeps the latest begin of each prefix: the moment from which the first i
+steps were seen in order. So a chain is complete exactly when its messages are in the log in order and within
+its window, with any messages between them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from whesl.prediction.log_chains.chains_file import Chain
 
-NODES = 200_000  # whose messages are remembered; of more, those that were heard of last
-SKEW = 3600.0  # seconds by which messages may come out of order; a clock that goes back further was set
+NODES = 200_000  # largest number of nodes that are remembered; the least recently seen nodes are forgotten
+SKEW = 3600.0  # seconds by which messages may come out of order; a larger step back is a clock that was set
 
 
 class Seen(NamedTuple):
-    """A message that was a step: its time and its line's beginning."""
+    """A message that matched a step: its time in seconds since the epoch, and the begin of its line."""
 
     time: float
     line: str
 
 
 class Complete(NamedTuple):
-    """A chain that is complete on a node: its place in the list of chains, and the messages."""
+    """A completed chain: the node, the chain's index in the list of chains, and the messages."""
 
     node: str
     chain: int
@@ -35,12 +35,12 @@ class Complete(NamedTuple):
 
     @property
     def time(self) -> float:
-        """When the last message was logged, in seconds since the epoch."""
+        """Time of the last message, in seconds since the epoch."""
         return self.seen[-1].time
 
 
 class Half(NamedTuple):
-    """A node's chains that are not complete: the chain, its last step that was seen, the messages."""
+    """A node's incomplete chains: time of its last message, and each prefix as chain, last step, messages."""
 
     node: str
     last: float
@@ -48,15 +48,15 @@ class Half(NamedTuple):
 
 
 class Steps:
-    """The templates of all chains, each once, and where they stand.
+    """The distinct templates of all chains, with their places in the chains.
 
     Args:
         chains: the chains, with templates as steps.
 
     Attributes:
-        chains: the same.
-        templates: all templates.
-        places: for each template, the chains and steps that it is.
+        chains: the chains, with templates as steps.
+        templates: the distinct templates.
+        places: for each template, its places as pairs of chain index and step index.
     """
 
     def __init__(self, chains: Sequence[Chain]) -> None:
@@ -70,7 +70,7 @@ class Steps:
 
 
 class _Node:
-    """What is remembered of a node: the last time, and the latest begin of each prefix of each chain."""
+    """The state of a node: time of its last message, and the latest messages of each prefix of each chain."""
 
     __slots__ = ("last", "prefixes")
 
@@ -80,14 +80,15 @@ class _Node:
 
 
 class Machine:
-    """Takes in messages that are steps, and tells of chains that are complete.
+    """Reads messages that match steps, and returns the chains that they complete.
 
     Args:
-        steps: see ``Steps``.
-        nodes: how many nodes are remembered at the most.
+        steps: the templates of all chains; see ``Steps``.
+        nodes: largest number of nodes that are remembered.
 
     Attributes:
-        set_back: how often a node's clock went back by more than ``SKEW``; what was begun on it is forgotten.
+        set_back: how often a node's clock went back by more than ``SKEW``, which drops the node's incomplete
+            chains.
     """
 
     def __init__(self, steps: Steps, nodes: int = NODES) -> None:
@@ -97,13 +98,13 @@ class Machine:
         self.set_back = 0
 
     def feed(self, node: str, time: float, templates: Iterable[int], line: str = "") -> list[Complete]:
-        """Take in a message and return the chains that it completes.
+        """Read a message and return the chains that it completes.
 
         Args:
-            node: its node.
-            time: when it was logged, in seconds since the epoch.
-            templates: those that it is of, as places in ``Steps.templates``.
-            line: how its line begins, for evidence.
+            node: the message's node.
+            time: the message's time, in seconds since the epoch.
+            templates: indices into ``Steps.templates`` of the templates that the message matches.
+            line: the begin of the message's line, for evidence.
         """
         state = self._nodes.get(node)
         if state is None:
@@ -118,11 +119,11 @@ class Machine:
             state.last = time
         time = state.last = max(time, state.last)
         done: list[Complete] = []
-        # From a chain's last step to its first: one message is one step, and no two.
+        # Steps are taken from a chain's last to its first, so that one message counts as at most one step.
         here = sorted({at for template in templates for at in self._steps.places[template]}, reverse=True)
         for number, place in here:
             if done and done[-1].chain == number:
-                continue  # a message that completes a chain does not begin it
+                continue  # a message that completes a chain does not begin the same chain
             chain = self._steps.chains[number]
             before: tuple[Seen, ...] = ()
             if place:
@@ -143,7 +144,7 @@ class Machine:
         return done
 
     def halves(self) -> list[Half]:
-        """Return what may still become complete; the node that was heard of last is the last."""
+        """Return the incomplete chains that may still become complete, the least recently seen node first."""
         newest = max((state.last for state in self._nodes.values()), default=0.0)
         found = []
         for node, state in self._nodes.items():
@@ -157,13 +158,13 @@ class Machine:
         return found
 
     def recall(self, halves: Iterable[Half]) -> None:
-        """Take up what another machine of the same chains has seen.
+        """Replace the state by the incomplete chains of another machine of the same chains.
 
         Args:
-            halves: of ``halves``.
+            halves: result of ``halves``.
 
         Raises:
-            ValueError: they are not of these chains; nothing is taken up.
+            ValueError: ``halves`` are of other chains; the state does not change.
         """
         nodes: OrderedDict[str, _Node] = OrderedDict()
         for half in halves:

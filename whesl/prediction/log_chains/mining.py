@@ -1,10 +1,10 @@
-"""Chains out of a site's own log and its failures.
+"""Mines chains from a site's log and its failures.
 
-What a node logged in the window before each of its failures is a sequence of templates. Templates that are
-much more common there than elsewhere are kept; subsequences of them that several failures share are
-candidates (PrefixSpan: Pei and others, ICDE 2001). Each candidate is run over the whole log, where it also
-completes without a failure; then the ones are taken, one after the other, that predict most failures that are
-not predicted yet, of those that were right often enough.
+A node's messages in the window before each of its failures form a sequence of templates. Templates that are
+much more common there than elsewhere are kept. Subsequences that several failures share are candidates
+(PrefixSpan: Pei and others, ICDE 2001). Each candidate is run over the whole log, which also counts matches
+without a failure. Of the candidates that are right often enough, the one that predicts most of the failures
+not yet predicted is taken, again and again.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from whesl.prediction.log_chains.evaluation import Failure
 
-_TEMPLATES = 200  # that are looked at: those that are most unusual elsewhere
-_CANDIDATES = 3000  # subsequences that are tried
-_LONGEST = 40  # messages of one failure's sequence: the last ones
+_TEMPLATES = 200  # largest number of templates that are kept: those most typical of the time before failures
+_CANDIDATES = 3000  # largest number of candidate subsequences
+_LONGEST = 40  # number of last messages that form a failure's sequence
 
 
 class Event(NamedTuple):
-    """A message: its node, its time in seconds since the epoch, and the number of its template."""
+    """A message: the node, the time in seconds since the epoch, and the number of the template."""
 
     node: str
     time: float
@@ -39,15 +39,15 @@ class Event(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What is a chain.
+    """Conditions that mined chains meet.
 
     Attributes:
-        window: how long before a failure messages count, in seconds.
-        least: a message less than so long before a failure is part of it, in seconds.
-        support: failures that have to share a chain.
-        confidence: the share of its matches that a failure has to follow.
-        shortest: messages of a chain at the least.
-        steps: messages of a chain at the most.
+        window: length of the window before a failure whose messages count, in seconds.
+        least: least time from a message to a failure, in seconds; later messages are part of the failure.
+        support: least number of failures that share a chain.
+        confidence: least share of a chain's matches that a failure follows.
+        shortest: least number of messages of a chain.
+        steps: largest number of messages of a chain.
     """
 
     window: float = 7200.0
@@ -67,13 +67,13 @@ def mine(
     text: Callable[[int], str | None],
     settings: Settings,
 ) -> list[Chain]:
-    """Return the chains that precede failures, the one that predicts most of them first.
+    """Return the chains that precede failures, those that predict most failures first.
 
     Args:
-        events: in order of time.
-        failures: in any order.
-        text: a template's text by its number; None for one that cannot be looked for.
-        settings: what is a chain.
+        events: the log's messages, in order of time.
+        failures: the failures, in any order.
+        text: returns a template's text by its number; None for a template that cannot be searched for.
+        settings: the conditions of a chain.
     """
     times = by_node(failures)
     usable = {number: found for number in {one.template for one in events} if (found := text(number))}
@@ -87,12 +87,12 @@ def mine(
 def sequences_before(
     events: Sequence[Event], times: Mapping[str, Sequence[float]], settings: Settings
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Yield each failure's time with the templates in the window before it, repetitions left out.
+    """Yield each failure's time with the templates in the window before it, without immediate repetitions.
 
     Args:
-        events: in order of time.
-        times: of each node's failures, ascending.
-        settings: the window.
+        events: the log's messages, in order of time.
+        times: times of each node's failures, ascending.
+        settings: the conditions of a chain.
     """
     mine: dict[str, list[Event]] = {}
     for one in events:
@@ -116,7 +116,7 @@ def _unusual(
     settings: Settings,
     usable: Mapping[int, str],
 ) -> set[int]:
-    """Return templates that are in the windows before failures, and seldom elsewhere."""
+    """Return templates that are common in the windows before failures and rare elsewhere."""
     before: Counter[int] = Counter()
     windows = 0
     for _, found in sequences_before(events, times, settings):
@@ -136,9 +136,10 @@ def _unusual(
 
 
 def _frequent(sequences: Sequence[tuple[int, ...]], settings: Settings) -> Iterator[Candidate]:
-    """Yield subsequences that enough sequences share, those of most sequences first (PrefixSpan)."""
+    """Return the subsequences that enough sequences share, the most shared first (PrefixSpan)."""
     found: list[tuple[int, Candidate]] = []
-    # Where a prefix ends in each sequence that has it; the widest are looked at first.
+    # Each prefix with the places after its end in the sequences that hold it; the most shared prefixes grow
+    # first.
     level: list[tuple[Candidate, list[tuple[int, int]]]]
     level = [((), [(number, 0) for number in range(len(sequences))])]
     for _ in range(settings.steps):
@@ -165,7 +166,7 @@ def _frequent(sequences: Sequence[tuple[int, ...]], settings: Settings) -> Itera
 
 
 class _Tried(NamedTuple):
-    """A candidate as it did on the whole log: matches, failures that followed, and lead times."""
+    """A candidate's result on the whole log: number of matches, and lead time of each predicted failure."""
 
     candidate: Candidate
     matches: int
@@ -187,7 +188,8 @@ def _covering(
     chains: list[Chain] = []
     covered: set[Failure] = set()
     while tried:
-        # Many more failures, seldom without one; of equals the one that tells of them earliest.
+        # Prefers many new failures and few matches without a failure; ties go to the longest median lead
+        # time.
         best = max(
             tried,
             key=lambda one: (
@@ -220,7 +222,7 @@ def _tried(
     times: Mapping[str, list[float]],
     settings: Settings,
 ) -> Iterator[_Tried]:
-    """Run all candidates over the log at once; a match is right when a failure follows within the window."""
+    """Run all candidates over the log in one pass; a match is right when a failure follows in the window."""
     chains = [
         Chain(name=str(number), steps=tuple(map(str, steps)), lead=1.0, window=settings.window)
         for number, steps in enumerate(candidates)

@@ -1,4 +1,4 @@
-"""What a follower of a log remembers in a file, so that a restart forgets nothing."""
+"""The state of a log's follower in a file, so that a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.log_stream_predictor import ChainStream
     from whesl.runtime.detect.tail import Tailer
 
-_EVERY = 5.0  # seconds between two writes; what was read since is read again after a kill
-_MOST = 256 << 20  # bytes of a file
+_EVERY = 5.0  # seconds between two writes; bytes read since the last write are read again after a kill
+_MOST = 256 << 20  # largest size of the file in bytes
 
 
 class _State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``log``: of ``Tailer.state``; ``chains``: those of the halves; ``form``: of the lines, "" for none."""
+    """The file. ``log``: state of the tailer; ``chains``: digest; ``form``: of lines, "" if unknown."""
 
     version: int
     chains: str
@@ -39,13 +39,13 @@ class _State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Memory:
     """A follower's state in a file.
 
-    A file that is damaged, or of another log or other chains, is told of, and begun anew.
+    A file that is damaged, or belongs to another log or other chains, is reported and replaced.
 
     Args:
-        path: the file; it need not be there yet.
-        chains: that are looked for.
-        stream: that they are looked for in.
-        trouble: told what is wrong, for people.
+        path: the file, which may not exist yet.
+        chains: the chains that the follower searches for.
+        stream: the stream in which the follower searches.
+        trouble: called with a problem in a sentence for people.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class Memory:
         self._saved, self._failed = float("-inf"), False
 
     def begin(self, tailer: Tailer, log: str, *, whole: bool) -> None:
-        """Follow a log from where it was left; a log that is not remembered from its end, or its beginning.
+        """Follow a log from its saved position, else from its end, or from its begin if ``whole``.
 
         Args:
-            tailer: follows it.
-            log: its path.
-            whole: a log that is not remembered is read from its beginning.
+            tailer: the tailer that follows the log.
+            log: the log's path.
+            whole: whether a log without a saved position is read from its begin.
         """
         state = self._read()
         if state is not None:
@@ -82,17 +82,17 @@ class Memory:
         tailer.follow(log, 0 if whole else None)
 
     def save(self, tailer: Tailer, *, now: bool = False) -> None:
-        """Write down what is remembered, where that is some seconds old.
+        """Save the state, if the last save is some seconds old.
 
         Args:
-            tailer: that follows the log.
-            now: write it however old it is.
+            tailer: the tailer that follows the log.
+            now: whether to save even if the last save is recent.
         """
         if not now and time.monotonic() < self._saved + _EVERY:
             return
         self._saved = time.monotonic()
         states = tailer.state()
-        # The beginning of a line that has no end yet is read again.
+        # The position is that of the begin of an unfinished line, so that a restart reads the line whole.
         again = {str(one["path"]): max(0, int(one["offset"]) - self._stream.torn) for one in states}
         header = self._stream.header
         data = msgspec.json.encode(

@@ -1,9 +1,8 @@
-"""Synthetic logs with planted chains: for tests, the demonstration and benchmarks. Nothing of them was
-measured.
+"""Synthetic logs with planted chains, for tests, the demonstration and benchmarks, not measured data.
 
-Messages are made from templates (built in, or those of a real log), nodes and failures are drawn. Before a
-share of the failures a chain is planted; some chains are planted without a failure, and some messages of
-chains alone.
+Messages are made from templates, which are built in or come from a real log; nodes and failures are random.
+Chains are planted before a share of the failures. Some chains are planted without a failure, and some
+messages of chains are planted alone.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.evaluation import Failure
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc).timestamp()
-# Messages as Linux, Lustre, NVIDIA's driver and daemons write them.
+# Templates of messages of Linux, Lustre, NVIDIA's driver and daemons.
 TEMPLATES = (
     "EDAC MC<*>: <*> CE memory read error on CPU_SrcID#<*>_Ha#<*>_Chan#<*>_DIMM#<*>",
     "EDAC MC<*>: <*> UE memory scrubbing error on CPU_SrcID#<*>_Ha#<*>_Chan#<*>_DIMM#<*>",
@@ -70,18 +69,18 @@ TEMPLATES = (
 
 
 class Settings(NamedTuple):
-    """What is made.
+    """Settings of a synthetic log.
 
     Attributes:
-        nodes: how many.
-        days: how long the log is.
-        chains: different chains that are planted.
-        failures: failures of nodes.
-        preceded: the share of failures before which a chain is planted: no recall can be higher.
-        false: chains that are planted without a failure, as a share of those with one.
-        noise: messages of each node in a day that mean nothing.
-        strays: single messages of chains of each node in a day.
-        seed: of all that is drawn.
+        nodes: number of nodes.
+        days: length of the log in days.
+        chains: number of different planted chains.
+        failures: number of node failures.
+        preceded: share of failures before which a chain is planted; no recall can be higher.
+        false: number of chains planted without a failure, as a share of those planted before one.
+        noise: number of unrelated messages per node and day.
+        strays: number of single messages of chains per node and day.
+        seed: seed of the random numbers.
     """
 
     nodes: int = 64
@@ -96,13 +95,13 @@ class Settings(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What was made.
+    """A synthetic log.
 
     Attributes:
-        lines: of the log, in order of time, with their breaks.
-        failures: each node and when it failed, in order of time.
-        chains: those that were planted.
-        preceded: failures before which one was planted.
+        lines: the log's lines in order of time, with their line breaks.
+        failures: node and time of each failure, in order of time.
+        chains: the planted chains.
+        preceded: the failures before which a chain was planted.
     """
 
     lines: list[bytes]
@@ -112,11 +111,11 @@ class Log(NamedTuple):
 
 
 def make(settings: Settings, templates: Sequence[str] = TEMPLATES) -> Log:
-    """Make a log.
+    """Make a synthetic log.
 
     Args:
-        settings: what is made.
-        templates: of messages; those that cannot be looked for are left out.
+        settings: the settings of the log.
+        templates: templates of the messages; those that cannot be searched for are left out.
 
     Raises:
         UsageError: there are too few templates.
@@ -162,7 +161,7 @@ def _usable(text: str) -> bool:
 
 
 def _chains(settings: Settings, usable: Sequence[str], draw: random.Random) -> tuple[Chain, ...]:
-    """Draw chains of two to five templates; half of the templates are theirs at the most."""
+    """Return random chains of two to five templates, which together use at most half of the templates."""
     pool = draw.sample(list(usable), max(len(usable) // 2, min(len(usable), 5)))
     chains: dict[tuple[str, ...], Chain] = {}
     for _ in range(20 * settings.chains):

@@ -1,7 +1,7 @@
-"""Message templates: a whole message, in which ``<*>`` stands for any text, as parsers of logs write them.
+"""Message templates: a template is a whole message in which ``<*>`` stands for any text.
 
-Lines are looked for by the longest fixed text of a template, which costs next to nothing; the message of a
-line that has it is then compared with whole templates.
+Lines are searched for the longest fixed text of each template, which is cheap. The message of a line with
+such a text is then compared with the whole templates.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from whesl.model.errors import UsageError
 from whesl.runtime.detect.regex_canonical_form import MAX_LITERAL, canonical
 
 WILD = "<*>"
-_LEAST = 3  # characters of fixed text below which a template is in nearly every line
-_MOST = 1000  # characters; a longer one is cut, and any text may follow
+_LEAST = 3  # least number of characters of fixed text; fewer occur in nearly every line
+_MOST = 1000  # largest number of characters of a template; a longer one is cut and ends in a wildcard
 
 
 def whole(template: str) -> Pattern:
-    """Return the expression that matches a message of a template from its beginning to its end.
+    """Return the regular expression that matches whole messages of a template.
 
     Args:
         template: fixed text and ``<*>``.
@@ -29,17 +29,17 @@ def anchor(template: str) -> Pattern:
     """Return the longest fixed text of a template.
 
     Args:
-        template: as of ``checked``.
+        template: see ``checked``.
     """
     text = max(template.split(WILD), key=len).strip()
     return Pattern(text=text.encode()[:MAX_LITERAL].decode("utf-8", "ignore"))
 
 
 def checked(template: str) -> str:
-    """Return a template that can be looked for, without spaces at its ends.
+    """Return a template without spaces at its ends, after a check that lines can be searched for it.
 
     Raises:
-        UsageError: it has a line break, or too little fixed text.
+        UsageError: the template has a line break, or too little fixed text.
     """
     template = template.strip()
     if "\n" in template or "\r" in template:
@@ -55,7 +55,7 @@ def checked(template: str) -> str:
 
 
 def _cut(template: str) -> list[str]:
-    """Return fixed text and wildcards in turn."""
+    """Return the fixed texts and wildcards of a template in order."""
     parts: list[str] = []
     text = template if len(template) <= _MOST else template[:_MOST].rpartition(" ")[0] + WILD
     for place, fixed in enumerate(text.split(WILD)):

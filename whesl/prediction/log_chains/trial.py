@@ -1,4 +1,4 @@
-"""Mined chains on the part of a log that they were not mined from, and any chains on a log with failures."""
+"""Trials of chains: mined chains on the held-out part of their log, and any chains on a log with failures."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.evaluation import Failure
     from whesl.prediction.log_chains.mining import Settings
 
-_LEAST = 10  # failures within the log below which nothing is held out
+_LEAST = 10  # least number of failures within the log for a held-out part
 
 
 class Mined(NamedTuple):
-    """What the miner found.
+    """Mined chains with their scores.
 
     Attributes:
-        chains: mined from the whole log.
-        held_out: scores, on the last part of the log, of chains that were mined from the part before it; None
-            where there are too few failures for two parts.
-        split: where that part begins, in seconds since the epoch.
-        failures: how many fall into the log.
-        strangers: names of nodes that failed, and that the log does not name.
+        chains: chains mined from the whole log.
+        held_out: scores on the last part of the log, of chains mined from the part before it; None when there
+            are too few failures for two parts.
+        split: begin of the last part, in seconds since the epoch.
+        failures: number of failures in the log's time, of nodes in the log.
+        strangers: names of nodes that failed but are not in the log.
     """
 
     chains: list[Chain]
@@ -51,17 +51,17 @@ def mine(
     share: float = 0.3,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Mined:
-    """Mine chains, and try those of the first part on the last.
+    """Mine chains from a log, and score chains of its first part on its last part.
 
     Args:
-        read: the log's messages.
-        paths, form, advance: of the log, as of ``archived_logs.run``.
-        failures: in any order.
-        settings: what is a chain.
-        share: of the failures whose time is held out.
+        read: the messages of the log.
+        paths, form, advance: of the log; see ``archived_logs.run``.
+        failures: the failures, in any order.
+        settings: the conditions of a chain.
+        share: share of the failures that lie in the held-out last part.
 
     Raises:
-        UsageError: no failure falls into the log, or no node that failed is named in it.
+        UsageError: no failure is in the log's time, or no failed node is in the log.
     """
     names = {one.node for one in read.events}
     inside, strangers = _inside(read, failures, names)
@@ -81,12 +81,12 @@ def mine(
 
 
 def judged(found: Iterable[PredictedFailure], chains: Sequence[Chain], failures: Sequence[Failure]) -> Scores:
-    """Return how predictions of chains did.
+    """Return the scores of chains' predictions.
 
     Args:
-        found: of these chains.
-        chains: which say how long a prediction holds.
-        failures: in any order.
+        found: the predictions.
+        chains: the chains that made the predictions, which give their validity.
+        failures: the actual failures, in any order.
     """
     by_name = {chain.name: chain for chain in chains}
     said = []
@@ -102,7 +102,7 @@ def _inside(
     if not read.events:
         raise UsageError(f"no message in {read.lines} lines", hint="are times and nodes in it? give --form")
     begin, finish = read.events[0].time, read.events[-1].time
-    # A node's last messages stand before its failure, and nothing has to stand after it.
+    # A failure may come up to a day after the log's last message, since nothing is logged after a failure.
     within = [one for one in failures if begin <= one[1] <= finish + 86400.0]
     strangers = tuple(sorted({node for node, _ in within if node not in names}))
     inside = [one for one in within if one[0] in names]

@@ -1,1 +1,1 @@
-"""Why a job ended: from its log alone, with the knowledge of what programs print when they fail."""
+"""Diagnosis of a job's end from its log alone, by known messages of failing programs."""

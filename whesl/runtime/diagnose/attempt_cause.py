@@ -1,7 +1,7 @@
-"""What a failed attempt died of, asked of a process of its own, so that who waits loads nothing heavy.
+"""The cause of a failed attempt, found by a separate process, so that the caller loads no large modules.
 
-The process reads at most so much of each file, in bounded memory and time: what it cannot say by then is not
-known. Whoever waits for it polls, and may drop it at any time.
+The process reads a limited part of each file, in limited memory and time; without an answer by then, the
+cause is unknown. The caller polls for the answer, and may stop the process at any time.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import msgspec
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.evidence import Advice, Cause, CauseClass
 
-TIME = 30.0  # seconds for all of it
-_MOST = 1 << 20  # bytes of an answer
-# A file called random.py in the present directory is no module of WHESL (from Python 3.11 on).
+TIME = 30.0  # seconds for the whole diagnosis
+_MOST = 1 << 20  # greatest size of an answer, bytes
+# -P (from Python 3.11 on): a file such as random.py in the working directory is not imported.
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
 
-# Signals that a program brings upon itself.
+# Signals that a program causes itself.
 _OWN = {
     signal.SIGSEGV: "an access to memory that is not its own",
     signal.SIGBUS: "an access to memory that is not there, as of a mapped file that became shorter",
@@ -35,10 +35,10 @@ _OWN = {
 
 
 def of_signal(number: int) -> Cause | None:
-    """Return what a signal alone says of a silent attempt; None where others may have sent it.
+    """Return the cause of an attempt without output by its signal; None where others may have sent that.
 
     Args:
-        number: the signal that ended it, 0 for none.
+        number: the signal that ended the attempt, 0 for none.
     """
     if number not in _OWN:
         return None
@@ -52,17 +52,17 @@ def of_signal(number: int) -> Cause | None:
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process is told. ``files``: where the attempt's part of each begins, bytes; by path."""
+    """The input of the process. ``files``: offset of the attempt's output in each file, bytes, by path."""
 
     files: dict[str, int]
 
 
 class AttemptCause:
-    """A diagnosis under way.
+    """A running diagnosis of an attempt.
 
     Args:
-        files: the attempt's output, and at which byte it begins in each file.
-        now: seconds of a clock that never goes back.
+        files: offset of the attempt's output in each file, bytes, by path.
+        now: time of a monotonic clock, seconds.
     """
 
     def __init__(self, files: Mapping[str, int], now: float) -> None:
@@ -81,11 +81,11 @@ class AttemptCause:
             assert self._child.stdin is not None
             with self._child.stdin as stdin:
                 stdin.write(msgspec.json.encode(Asked(files=dict(files))))
-        except OSError:  # no process could be made, or it has died: nothing is known then
+        except OSError:  # the process could not start or has died: the cause stays unknown
             self.drop()
 
     def over(self, now: float) -> bool:
-        """Whether the answer is there, or none will come; ``cause`` is it."""
+        """Whether the diagnosis is over; ``cause`` then is the answer, None where the cause is unknown."""
         child = self._child
         if child is None:
             return True
@@ -100,7 +100,7 @@ class AttemptCause:
         return True
 
     def drop(self) -> None:
-        """End it, whether or not it has answered."""
+        """End the process, whether or not it has answered."""
         if self._child is not None:
             self._child.kill()
             self._child.wait()
@@ -111,10 +111,10 @@ class AttemptCause:
 
 
 def written(files: Mapping[str, int]) -> dict[str, int]:
-    """Return those of an attempt's files that hold anything of it: without output nothing can be said.
+    """Return the files that contain output of an attempt, with its offset in each.
 
     Args:
-        files: at which byte the attempt's part of each begins, by path.
+        files: offset of the attempt's output in each file, bytes, by path.
     """
     found = {}
     for path, begin in files.items():

@@ -1,6 +1,6 @@
-"""The process that says what an attempt died of: files on standard input, a cause or null on standard output.
+"""The process that finds an attempt's cause: files on standard input, a cause or null on standard output.
 
-Of a long file the first and the last part are read; of what lies between, only lines are counted.
+It reads the first and the last part of a long file; between them it only counts lines.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from whesl.runtime.diagnose.attempt_cause import TIME, Asked
 from whesl.runtime.diagnose.diagnosing import cause, scanner
 from whesl.runtime.diagnose.ranking import diagnose
 
-FIRST, LAST = 8 << 20, 64 << 20  # bytes of a file that are read
-COUNTED = 4 << 30  # bytes in which lines are counted; of more, no line has a number
-READING = TIME * 0.6  # seconds; what is left of a file then is only looked at near its end
+FIRST, LAST = 8 << 20, 64 << 20  # bytes read at the beginning and at the end of a file
+COUNTED = 4 << 30  # bytes between them in which lines are counted; beyond that, line numbers are unknown
+READING = TIME * 0.6  # seconds after which only the end of a file is still read
 _NEAR_END = 1 << 20
 _PIECE = 1 << 20
-_MEMORY = 4 << 30  # bytes of address space
+_MEMORY = 4 << 30  # limit of the address space, bytes
 
 
 def main() -> int:
-    """Answer one question."""
+    """Read the input, find the cause, print it; return the exit status."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
     found = cause_of(asked.files, time.monotonic() + READING)
@@ -36,11 +36,11 @@ def main() -> int:
 
 
 def cause_of(files: dict[str, int], until: float) -> Cause | None:
-    """Return what an attempt died of; None where its output does not say.
+    """Return the cause of an attempt; None where its output does not show one.
 
     Args:
-        files: at which byte its part of each begins, by path.
-        until: when reading has to come to an end, on the monotonic clock.
+        files: offset of the attempt's output in each file, bytes, by path.
+        until: time of the monotonic clock at which reading has to end, seconds.
 
     Raises OSError.
     """
@@ -61,12 +61,12 @@ def cause_of(files: dict[str, int], until: float) -> Cause | None:
 
 
 def pieces(path: str, begin: int, size: int, until: float) -> Iterator[bytes]:
-    """Yield an attempt's part of a file; what is left out is as many empty lines as it has.
+    """Yield an attempt's output in a file; each omitted line becomes an empty line.
 
     Args:
         path: the file.
-        begin: where the attempt's part begins, bytes.
-        size: up to where it is read.
+        begin: offset of the attempt's output, bytes.
+        size: offset at which reading ends, bytes.
         until: as for ``cause_of``.
     """
     middle = min(begin + FIRST, size)

@@ -18,21 +18,21 @@ from whesl.runtime.diagnose.scanner import Knowledge, Scanner
 from whesl.runtime.diagnose.unusual import SHOWN, form, unusual
 from whesl.runtime.diagnose.vocabulary import Outcome, Role
 
-_TEXT = 500  # characters of the decisive line that are kept
+_TEXT = 500  # kept characters of the decisive line
 _WHILE_IT_RUNS = frozenset({CauseClass.GPU, CauseClass.FABRIC, CauseClass.NODE})
-_CLEAR = 80  # strength of a message that says by itself what the job dies of
+_CLEAR = 80  # least strength of a message that alone names a job's cause
 
 
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Knowledge, Knowledge]:
-    """Return the knowledge that comes with WHESL, compiled once for this process."""
+    """Return WHESL's knowledge for all lines and for the last lines, compiled once for this process."""
     entries = prepared().entries
     endings = [entry for entry in entries if entry.role is Role.END]
     return Knowledge([entry for entry in entries if entry.role is not Role.END]), Knowledge(endings)
 
 
 def scanner() -> Scanner:
-    """Return the scanner that finds all known messages in logs."""
+    """Return a new scanner for all known messages."""
     return Scanner(*_shipped())
 
 
@@ -42,11 +42,11 @@ def diagnose_files(
     good: Sequence[str] = (),
     unread: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
-    """Say what a job died of.
+    """Return the diagnosis of a job.
 
     Args:
-        files: its logs; ``-`` is standard input.
-        accounting: what the resource manager says of it, where that is known.
+        files: the job's logs; ``-`` is standard input.
+        accounting: the resource manager's record of the job, None where it is unknown.
         good: logs of the same work that ended well.
         unread: called with a sentence for each log that could not be read, or not to its end.
 
@@ -72,7 +72,7 @@ def diagnose_files(
 
 
 def cause(diagnosis: Diagnosis) -> Cause | None:
-    """Return a diagnosis as it is written down."""
+    """Return the cause of a diagnosis in the form for journals; None without a cause."""
     if diagnosis.cause is None:
         return None
     finding = diagnosis.cause.finding
@@ -93,10 +93,10 @@ def cause(diagnosis: Diagnosis) -> Cause | None:
 
 
 class DecisiveLines:
-    """Lines that tell what a running job dies of: broken GPUs, a broken fabric, lost nodes.
+    """Lines that show the cause of a failure while the job runs: broken GPUs, a broken fabric, lost nodes.
 
-    No program mends these by itself, and ranks often wait for each other for long after such a line. Of other
-    classes a program may go on after the line, so that only the end of the attempt tells.
+    No program repairs these faults itself, and ranks often wait for each other for long after such a line.
+    After a line of another class a program may go on, so that only the end of the attempt shows the cause.
     """
 
     def __init__(self) -> None:
@@ -104,11 +104,11 @@ class DecisiveLines:
         self.patterns = tuple(Pattern(text=text, regex=True) for text in dict.fromkeys(texts))
 
     def cause(self, line: str, file: str) -> Cause | None:
-        """Return what a line tells; None where it is a warning, or another message explains it.
+        """Return the cause that a line shows; None for a warning, and for a line that is not decisive.
 
         Args:
-            line: as it stands in the file.
-            file: its path.
+            line: the line, as in the file.
+            file: the file's path.
         """
         reader = scanner()
         reader.begin(file)
@@ -122,7 +122,7 @@ class DecisiveLines:
 
 
 def decisive_lines(spec: Spec) -> DecisiveLines | None:
-    """Return the lines that detections of a specification wait for; None where none does."""
+    """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
     waits = any(
         _WHILE_IT_RUNS & set(getattr(detection, "classes", ()))
         for exception in spec.exceptions

@@ -1,4 +1,4 @@
-"""Records of a diagnosis: what is known, what was found in a log, and what is made of it."""
+"""Records of a diagnosis: known messages, findings in a log, and the result."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from whesl.runtime.diagnose.vocabulary import Outcome, Role
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that programs print, and what it says of the job.
+    """A message that programs print, and its meaning for the job.
 
     Attributes:
         name: ``file.table`` of the knowledge.
-        role: what the message is.
+        role: the role of the message.
         cause_class: None for harmless messages, good ends and facts.
-        match: expressions; groups called node, rank, device and path say where it happened.
-        means: a sentence for the reader.
-        source: who prints it.
-        strength: 0 to 100, how sure it is that a line like this is what the job died of.
-        explained: classes of which a finding explains this one; empty: of a symptom, any cause.
-        advice: what would help.
-        general: of any program: another entry that finds the same line says more.
+        match: expressions; the groups node, rank, device and path capture the place of the failure.
+        means: the meaning of the message, a sentence.
+        source: the program that prints it.
+        strength: 0 to 100, the confidence that a matching line is the job's cause.
+        explained: classes of causes that explain this message; empty for a symptom that any cause explains.
+        advice: the recovery that would help.
+        general: whether any program may print it; a more specific entry for the same line is preferred.
         lasting: whether the job may go on for a while after it.
-        fatal: the job ends of it also where the line calls itself a warning.
-        report: it stands before the output of the job that it tells of: what follows says nothing against it.
-        below: what the line below it looks like where that one says what went wrong: it is shown then.
-        by_words: it may tell of any trouble: the first topic that its words hold, or those of the line
-            below it, says of which class it is.
-        library, exception: the pattern library, and what a rule would name of it; empty for none.
-        sees, ignores: real lines that it finds, and others that it must not.
+        fatal: whether the job ends also where the line is marked as a warning.
+        report: whether it is printed before the job's output, so that later output does not contradict it.
+        below: expression for the line below that names the fault; that line is shown instead.
+        by_words: whether it may report any trouble; the first topic in its words, or in those of the line
+            below, gives its class.
+        library, exception: the pattern library and its exception for the message; empty for none.
+        sees, ignores: real lines that the entry finds, and lines that it must not find.
     """
 
     name: str
@@ -57,15 +57,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """A line in which an entry was found.
 
     Attributes:
-        entry: what was found.
-        file: path as it was given.
-        number: of the file, from 0, in the order in which files were given.
-        line: from 1.
-        text: without colour codes, as it stands in the file.
-        rank, node: as the line's label says; what the entry captures goes first.
-        device, path: as the entry captures them.
-        time: seconds of the line's time stamp, of a day or zone that is not known; None without one.
-        warned: the line calls itself a warning, or says that the program goes on.
+        entry: the entry that was found.
+        file: the file's path, as the user gave it.
+        number: the number of the file, from 0, in the order of the files given.
+        line: the number of the line, from 1.
+        text: the line without colour codes.
+        rank, node: as captured by the entry, otherwise from the line's label.
+        device, path: as captured by the entry.
+        time: the line's time stamp in seconds, of an unknown day and zone; None without a time stamp.
+        warned: whether the line is marked as a warning, or says that the program goes on.
     """
 
     entry: Entry
@@ -85,9 +85,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """A line of steady work near the end of a file: a step, an iteration, a row of numbers.
 
     Attributes:
-        number, line: the file, and the line in it.
-        rank: as the line's label says.
-        final: it tells of the last of so many steps: ``step 500/500``.
+        number, line: the numbers of the file and of the line.
+        rank: the rank in the line's label; None without one.
+        final: whether it reports the last step, such as ``step 500/500``.
     """
 
     number: int
@@ -97,13 +97,13 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):
-    """What a resource manager says of a job.
+    """A resource manager's record of a job.
 
     Attributes:
-        state: in Slurm's words: COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED.
-        status: exit status as a shell gives it; None where it is not known.
+        state: one of Slurm's COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED.
+        status: exit status as a shell gives it; None where it is unknown.
         node: the node that failed.
-        told: the line that says so, for the reader.
+        told: the line of the record, for the reader.
     """
 
     state: str = ""
@@ -113,14 +113,14 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was read of a job.
+    """All that was found in the logs of a job.
 
     Attributes:
-        findings: in the order of files and lines.
-        progress: of the last part of each file.
-        counts: how often each entry was found, by name; findings are kept up to a number.
-        last_lines: lines of each file.
-        accounting: of the resource manager; None where it was not asked or does not know.
+        findings: the findings, in the order of files and lines; only a limited number of each entry is kept.
+        progress: the lines of steady work in the last part of each file.
+        counts: number of lines in which each entry was found, by the entry's name.
+        last_lines: number of lines of each file.
+        accounting: the resource manager's record; None where it is unknown.
     """
 
     findings: tuple[Finding, ...]
@@ -131,7 +131,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding that could be the cause, with its score and the reasons for it."""
+    """A finding that may be the cause, with its score and the reasons for the score."""
 
     finding: Finding
     score: int
@@ -139,17 +139,17 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer.
+    """The result of a diagnosis.
 
     Attributes:
         outcome: how the job ended.
-        cause: the first of the candidates; None where the job ended well or nothing is known.
-        advice: what would help.
-        sure: 0 to 1.
-        candidates: the best first, the cause among them.
-        consequences: what followed from the cause.
-        unusual: (file, line, text) of lines that are unlike the others, where the cause is not known.
-        told: what the resource manager says of the job; empty where it was not asked.
+        cause: the first candidate; None where the job ended well or the cause is unknown.
+        advice: the recovery that would help.
+        sure: the confidence in the cause, 0 to 1.
+        candidates: all candidates including the cause, the best first.
+        consequences: the findings that the cause explains.
+        unusual: (file, line, text) of lines unlike the others, where the cause is unknown.
+        told: the resource manager's record of the job as a line; empty where it was not asked.
     """
 
     outcome: Outcome

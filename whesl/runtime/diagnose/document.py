@@ -7,7 +7,7 @@ from typing import Any
 from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding
 from whesl.runtime.diagnose.rule import rule
 
-SHOWN = 200  # consequences that are listed; all are counted
+SHOWN = 200  # greatest number of listed consequences; all are counted
 
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""What is known of programs' messages: the TOML files beside this module, a table for each message.
+"""Reads the known messages of programs: TOML files with a table for each message.
 
-They stand beside the library of ESL, not in it: a symptom, a harmless message or a good end is no exception
-that a rule could name, and an entry says what no rule has (role, class, advice, what explains it). Where the
-library has an exception for a message, the entry names it; a test holds that what the library sees is known.
+The files are separate from the pattern library: a symptom, a harmless message or a good end is no exception
+that a rule could name, and an entry has properties that rules lack (role, class, advice, explaining classes).
+Where the library has an exception for a message, the entry names it; a test checks that all messages of the
+library are known.
 """
 
 from __future__ import annotations
@@ -22,8 +23,7 @@ _HINT = "docs/why.md says what a table of the knowledge has"
 
 
 class _Table(msgspec.Struct, frozen=True):
-    """A table as it is written; ``whesl.runtime.diagnose.diagnosis_records.Entry`` says what its keys
-    mean."""
+    """A table of a file; ``whesl.runtime.diagnose.diagnosis_records.Entry`` explains its keys."""
 
     match: list[str]
     source: str
@@ -45,12 +45,12 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 def entries(tables: Iterable[Path]) -> tuple[Entry, ...]:
-    """Return all entries of files, in their order: what ``whesl.runtime.diagnose.prepared`` is made of."""
+    """Return all entries of some files in order; ``whesl.runtime.diagnose.prepared`` is made of them."""
     return tuple(entry for path in tables for entry in read(path))
 
 
 def read(path: Path) -> tuple[Entry, ...]:
-    """Return the entries of one file. Raises UsageError with all that is wrong in it."""
+    """Return the entries of one file. Raises UsageError with all errors in the file."""
     document = load(path, _HINT)
     found = []
     for name, given in document.values.items():

@@ -1,6 +1,6 @@
-"""What stands before a line's own words: time stamps, ranks, hosts, levels. Pure.
+"""Labels at the beginning of a line: time stamps, ranks, hosts, levels. Pure.
 
-Launchers, loggers and kernels put them there in any order, so one after another is taken off the front.
+Launchers, loggers and kernels print labels in any order, so labels are removed one after another.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-_MOST = 8  # labels before one line
-_LONGEST = 4096  # characters of a line that are looked at
+_MOST = 8  # greatest number of labels of one line
+_LONGEST = 4096  # characters of a line that are searched for labels
 _COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
 COLOUR = re.compile(_COLOUR.pattern.encode())
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -20,19 +20,19 @@ _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = rf"(?P<name>{'|'.join(_MONTHS)})"
 HOST = r"[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
 NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
-# What looks like a host with a number and is none.
+# Words that look like a host's name with a number but are none.
 NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
     r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
     r"|(?:host_)?unknown$|localhost"
-    r"|c10d$"  # PyTorch's library of collectives
+    r"|c10d$"  # PyTorch's distributed library
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )
 _LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
 
-# What a line begins with (a bracket, a digit or blank, a letter), and the label that it may begin with then.
+# Class of a line's first character (bracket, digit or blank, letter), and a label that begins with it.
 _FORMS = (
     # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
     ("0", r" +(?=\[\d{4}-\d\d-\d\d)"),
@@ -80,7 +80,7 @@ _FORMS = (
     # PSM2: host.pid; PSM3: host:rankN.program. A container's host is named by digits too.
     ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hf[ip]_|ipath_|[A-Z][a-z]+ [a-z])"),
     ("0a", r"(?P<node>[A-Za-z0-9][\w.-]*):rank(?P<rank>\d+)(?:\.[\w.-]+)?: "),
-    # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
+    # Hosts, printed by NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, and Ray.
     ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
     ("a", rf"(?P<host>{HOST}):\d+:\d+ "),
     ("a", r"(?:[\w./]+\.(?:cc|h|c|cpp):\d+ )(?=NCCL WARN)"),
@@ -118,7 +118,7 @@ _FORMS = (
         r"(?: *\| *| +- +| +(?=\[))",
     ),
     ("[", r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *"),
-    # vLLM: level, month and day, where it stands.
+    # vLLM: level, month and day, time, place in the program.
     ("a", rf"(?P<level>[A-Z]{{4,8}}) (?P<month>\d\d)-(?P<day>\d\d) {_CLOCK} \[[\w./]+:\d+\] ?"),
     ("[", r"\[[\w.]+\.py:\d+:\w+\] "),
     ("[", r"\[[\w./-]+:\d+\] ?"),
@@ -131,12 +131,12 @@ def _kind(char: str) -> str:
 
 @cache
 def _by_kind(kind: str) -> tuple[re.Pattern[str], ...]:
-    """Return the labels of lines that begin so: compiled when the first one is seen."""
+    """Return the compiled expressions of labels with a class of first character."""
     return tuple(re.compile(form) for kinds, form in _FORMS if kind in kinds)
 
 
 class Cleaned(NamedTuple):
-    """A line's own words, and what its labels say."""
+    """A line's own words, and the values in its labels."""
 
     text: str
     rank: int | None
@@ -152,10 +152,10 @@ def uncoloured(text: str) -> str:
 
 
 def clean(line: str) -> Cleaned:
-    """Take the labels off a line.
+    """Remove the labels from a line, and return its words and the labels' values.
 
     Args:
-        line: without its break and without colour codes.
+        line: the line without its end and without colour codes.
     """
     text = line[:_LONGEST].rstrip()
     rank = node = device = time = None
@@ -182,9 +182,9 @@ def clean(line: str) -> Cleaned:
 
 
 def _time(found: dict[str, str | None]) -> float | None:
-    """Return seconds; days are counted where they are given, as if each month had 31."""
+    """Return a time stamp in seconds; where it has a date, each month counts 31 days. None without a time."""
     if found.get("up") or found.get("epoch"):
-        return None  # of one host's boot, or an epoch beside local times: not comparable with the others
+        return None  # seconds since boot or the epoch are not comparable with local times
     clock = found.get("s")
     if not clock:
         return None
@@ -197,5 +197,5 @@ def _time(found: dict[str, str | None]) -> float | None:
 
 
 def is_warning(level: str) -> bool:
-    """Whether a logger's level is below an error."""
+    """Whether a logger's level is less severe than an error."""
     return bool(_LEVEL.match(level))

@@ -1,7 +1,7 @@
-"""Needles in the first part of a log, found one by one: an engine that needs nothing compiled.
+"""An engine that finds needles in the first part of a log one by one, without compiling them.
 
-A failed attempt has mostly printed little. To compile all needles takes longer than to look for each of them
-in the first quarter of a mebibyte; what follows is looked at by the compiled engine. Both find the same.
+A failed attempt mostly prints little. Compiling all needles takes longer than searching for each of them in
+the first quarter of a mebibyte; a compiled engine searches the rest of the log. Both find the same needles.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical
 from whesl.runtime.diagnose.needles import Needle
 
-_FIRST = 256 << 10  # bytes that are looked at one needle after another
-_CALL = 500  # bytes that a look at an empty text counts for
-_HITS = 512  # places in a block that are listed, at least
-_BYTES_A_HIT = 64  # of a large block
+_FIRST = 256 << 10  # bytes that are searched without a compiled engine
+_CALL = 500  # bytes that each search counts in addition to its text
+_HITS = 512  # least limit of the listed places in a block
+_BYTES_A_HIT = 64  # one place per so many bytes is the limit in a large block
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 class NeedleSearch(Engine):
-    """Finds needles.
+    """An engine that finds needles.
 
     Args:
-        needles: each with whether small and capital letters are alike.
-        engine: as for ``whesl.runtime.detect.engines.make_engine``, for what follows the first part.
+        needles: needles, each with whether its case is ignored.
+        engine: the engine after the first part, as for ``whesl.runtime.detect.engines.make_engine``.
     """
 
     name = "needles"
@@ -67,7 +67,7 @@ class NeedleSearch(Engine):
         return places
 
     def _after(self, size: int) -> Engine | None:
-        """Return the compiled engine where the first part has ended before these bytes."""
+        """Count some bytes, and return the compiled engine if they exceed the first part, else None."""
         self._left -= size + _CALL
         if self._left < 0 and self._compiled is None:
             self._compiled = make_engine(self._forms, self._engine)
@@ -78,11 +78,11 @@ class NeedleSearch(Engine):
         return [number for number in self._contained(shown) if next(self._ends(number, shown), 0)]
 
     def _contained(self, shown: tuple[str, str]) -> list[int]:
-        """Return the needles whose text occurs anywhere, also within a word."""
+        """Return the numbers of the needles whose text occurs anywhere, also within a word."""
         return [number for number, (needle, case, _, _) in enumerate(self._needles) if needle in shown[case]]
 
     def _ends(self, number: int, shown: tuple[str, str]) -> Iterator[int]:
-        """Yield the places behind a needle."""
+        """Yield the offsets after each occurrence of a needle."""
         needle, case, begins, ends = self._needles[number]
         text = shown[case]
         start = text.find(needle)
@@ -97,5 +97,5 @@ class NeedleSearch(Engine):
 
 
 def _shown(text: bytes) -> tuple[str, str]:
-    """Return bytes as characters, and the same in small letters: short texts are found faster in a string."""
+    """Return bytes as a string, and in lower case: short texts are found faster in a string."""
     return text.decode("latin-1"), text.lower().decode("latin-1")

@@ -1,8 +1,8 @@
-"""Short texts of which a line has to hold at least one for an expression to match: found at full speed.
+"""Needles of an expression: short texts, at least one of which is in each line that the expression matches.
 
-A thousand expressions take a matching engine many seconds to compile; the texts that they cannot do without
-take tenths of a second. Only lines with such a text are tried with the expressions themselves. The idea is
-that of RE2's FilteredRE2 (https://github.com/google/re2/blob/main/re2/filtered_re2.h). Pure.
+A matching engine takes many seconds to compile a thousand expressions, but tenths of a second for their
+needles. Only lines with a needle are tried with the expressions themselves, as in RE2's FilteredRE2
+(https://github.com/google/re2/blob/main/re2/filtered_re2.h). Pure.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if sys.version_info >= (3, 11):
 else:
     import sre_parse as parser
 
-SHORTEST = 3  # characters of a text that is worth looking for
-_FEW = 4  # characters, each of which makes a common word another text to look for
-_ENOUGH = 9  # a longer text is not rarer
-# Words that logs of healthy jobs are full of: a line is looked at for another word of the expression.
+SHORTEST = 3  # least number of characters of a needle
+_FEW = 4  # greatest number of alternatives for one character
+_ENOUGH = 9  # characters beyond which a longer text counts as no rarer
+# Frequent words in logs of healthy jobs; another word of the expression is preferred as needle.
 _COMMON = frozenset(
     [
         "time",
@@ -54,14 +54,14 @@ _COMMON = frozenset(
 
 
 class Needle(NamedTuple):
-    """A text, and whether it begins and ends a word."""
+    """A text, and whether a word begins with it and ends with it."""
 
     text: str
     begins: bool = False
     ends: bool = False
 
     def expression(self, ignore_case: bool) -> str:
-        """Return an expression that finds it."""
+        """Return an expression that finds the needle."""
         body = re.escape(self.text).replace("\\\n", "")
         return f"{'(?i)' if ignore_case else ''}{'' if not self.begins else chr(92) + 'b'}{body}" + (
             "\\b" if self.ends else ""
@@ -69,19 +69,19 @@ class Needle(NamedTuple):
 
 
 def needles(expression: str) -> tuple[Needle, ...]:
-    """Return the texts of an expression; nothing where it can match without any that is long enough."""
+    """Return the needles of an expression; empty where it can match without a sufficiently long text."""
     parsed: Any = parser.parse(expression)
     found = _sequence(parsed)
     return tuple(dict.fromkeys(found)) if found else ()
 
 
 def ignores_case(expression: str) -> bool:
-    """Whether an expression takes small and capital letters alike."""
+    """Whether an expression ignores case."""
     return expression.startswith("(?i)") or "(?i:" in expression
 
 
 def _sequence(items: Iterable[Any]) -> list[Needle]:
-    """Return the best set of texts among those of a sequence's parts."""
+    """Return the best of the sets of needles of a sequence's parts."""
     best: list[Needle] = []
     run, begins = "", False
     previous_boundary = False
@@ -117,7 +117,7 @@ def _inner(name: str, value: Any) -> list[Needle]:
 
 
 def _next(name: str, value: Any) -> list[str]:
-    """Return the characters of which one has to come; nothing where they are not some few."""
+    """Return the alternatives for the next character; empty where there are too many."""
     if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] >= 1 and len(value[2]) == 1:
         name, value = str(value[2][0][0]), value[2][0][1]
     if name != "IN" or len(value) > _FEW or any(str(kind) != "LITERAL" for kind, _ in value):

@@ -1,7 +1,7 @@
-"""The knowledge as a process finds it at its start: entries and their needles, read in no time.
+"""The prepared knowledge, which a process reads quickly at its start: entries and their needles.
 
-``knowledge/prepared.json`` is made of the tables beside it (``make knowledge``). Where it is not of these
-tables, because one was changed, they are read themselves.
+``make knowledge`` makes ``knowledge/prepared.json`` from the tables beside it. Where a table has changed
+since then, the tables are read instead.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     """Entries, and the needles of their expressions.
 
     Attributes:
-        made_of: checksum of the tables, and of what finds needles.
-        entries: in the order of files and tables.
-        needles: by expression.
+        made_of: checksum of the tables and of the module that finds needles.
+        entries: all entries, in the order of files and tables.
+        needles: the needles of each expression.
     """
 
     made_of: int
@@ -38,7 +38,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1)
 def prepared() -> Prepared:
-    """Return the knowledge that comes with WHESL. Raises UsageError with all that is wrong in a table."""
+    """Return WHESL's knowledge. Raises UsageError with all errors in a table."""
     with contextlib.suppress(OSError, *UNDECODABLE):
         found = msgspec.json.decode(FILE.read_bytes(), type=Prepared)
         if found.made_of == checksum():
@@ -47,7 +47,7 @@ def prepared() -> Prepared:
 
 
 def made() -> Prepared:
-    """Return the same, from the tables themselves."""
+    """Return WHESL's knowledge, made from the tables."""
     from whesl.runtime.diagnose import knowledge
     from whesl.runtime.diagnose.needles import needles
 
@@ -62,7 +62,7 @@ def made() -> Prepared:
 
 
 def checksum() -> int:
-    """Return a number that is another one when a table was changed, or what finds needles."""
+    """Return a checksum of the tables and of the module that finds needles."""
     own = [
         Path(__file__).parent / name
         for name in ("knowledge.py", "needles.py", "diagnosis_records.py", "vocabulary.py")
@@ -76,7 +76,7 @@ def _tables() -> list[Path]:
 
 
 def encoded(found: Prepared) -> bytes:
-    """Return it as the file has it: an entry and an expression each on a line of its own, sets in order."""
+    """Return the content of the prepared file: a line for each entry and each expression, sets sorted."""
     entries = b",\n".join(map(_encoded, found.entries))
     needles = b",\n".join(
         msgspec.json.encode(text) + b":" + msgspec.json.encode(value) for text, value in found.needles.items()

@@ -1,4 +1,4 @@
-"""Whether a job went on with its work: the steps in the last part of a log. Pure."""
+"""Lines of steady work, such as steps, in the last part of a log. Pure."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from enum import Enum, auto
 
 from whesl.runtime.diagnose.labels import clean
 
-KEPT = 1 << 20  # bytes of the end of a file
-_LARGE = 64 << 20  # bytes of a log for whose lines numpy is worth its loading
-_LONGEST = 400  # characters of a line that may be a step
+KEPT = 1 << 20  # kept bytes of the end of a file
+_LARGE = 64 << 20  # bytes of a log above which numpy counts its lines
+_LONGEST = 400  # greatest number of characters of a line of steady work
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
@@ -23,10 +23,10 @@ _STEP = re.compile(
     r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
     r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
 )
-# A row of numbers; not of words of memory, such as 00000007.
+# A row of numbers, but not of a memory dump, such as 00000007.
 _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
-# No step: what tells of trouble. Substrings are found many times faster than one expression of them.
+# Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
 _TROUBLE = (
     *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
     *("refused", "lost", "cannot", "can't", "unable", "denied", "invalid", "segv", "segfault", "terminat"),
@@ -48,13 +48,14 @@ class Tail:
         self._size = 0
 
     def add(self, data: bytes, begin: int, end: int, behind: int) -> None:
-        """Take in whole lines.
+        """Add whole lines.
 
         Args:
-            data, begin, end: the lines: those between two places.
-            behind: the number of the line behind the last, from 1.
+            data: bytes that contain the lines.
+            begin, end: the offsets of the lines in ``data``.
+            behind: the number of the line after the last one, from 1.
         """
-        if end - begin > KEPT:  # of a large part only its end
+        if end - begin > KEPT:  # only the end of a large part is kept
             begin = data.find(b"\n", end - KEPT, end) + 1
             data, begin, end = data[begin:end], 0, end - begin
         self._blocks.append((data, begin, end, behind))
@@ -64,21 +65,20 @@ class Tail:
             self._size = rest
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Yield the parts, each of whole lines, with the number of its first line."""
+        """Yield the kept parts, each of whole lines, with the number of its first line."""
         for data, begin, end, behind in self._blocks:
             text = data[begin:end]
             yield text, behind - text.count(b"\n")
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines with their numbers."""
+        """Yield the kept lines with their numbers."""
         for text, line in self.blocks():
             for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
                 yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
 
     def progress(self) -> Iterator[tuple[int, int | None, bool]]:
-        """Yield the lines that tell of steady work: the number, the rank that prints it, and whether it was
-        the last step of so many."""
-        kinds: dict[str, _Kind] = {}  # by what lines are without their digits: most lines are of a few kinds
+        """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step."""
+        kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
         for number, content in self.lines():
             key = content.translate(_NO_DIGITS)
             kind = kinds.get(key)
@@ -97,7 +97,7 @@ class Breaks:
         self._fast: Callable[[bytes], int] | None = None
 
     def count(self, text: bytes) -> int:
-        """Return the number of line breaks."""
+        """Return the number of line breaks in a text."""
         self._bytes += len(text)
         if self._fast is None:
             if self._bytes < _LARGE:
@@ -116,7 +116,7 @@ def _fast_count() -> Callable[[bytes], int]:
 
 
 class _Kind(Enum):
-    """What a line tells of the work."""
+    """The meaning of a line for the work."""
 
     OTHER = auto()
     STEP = auto()
@@ -137,5 +137,5 @@ def _looks(content: str) -> bool:
 
 
 def is_progress(text: str) -> bool:
-    """Whether a cleaned line tells of a step that was done."""
+    """Whether a line without labels reports a step of work."""
     return bool(_STEP.search(text) or _NUMBERS.match(text)) and not _troubled(text)

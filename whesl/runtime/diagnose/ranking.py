@@ -1,15 +1,15 @@
-"""Which of the findings is the cause. A pure function, with its reasons.
+"""Chooses the cause among the findings, with reasons. Pure.
 
-What is weighed, in this order:
+The criteria, in this order:
 
-1. A program that went on with its work past a line did not die of it, unless it is of a kind that others meet
-   later (a broken GPU, a full disk). A line that calls itself a warning, or says that it tries again, weighs
-   little.
-2. A symptom (a lost peer, a launcher's summary, a collective that timed out) is explained by any cause,
-   whichever stands first: programs write to two streams, and ranks at different moments.
-3. Among causes of the same weight the first one in time counts; among those of one class that stand together,
-   the one that says most.
-4. What the resource manager says of the job supports a class.
+1. A line is not the cause if the program continued its work after it, except for faults that other ranks
+   notice later (a broken GPU, a full disk). A line that is marked as a warning, or announces another try,
+   counts less.
+2. Any cause explains a symptom (a lost peer, a launcher's summary, a collective that timed out), also a
+   cause that is printed later: programs write to two streams, and ranks write at different moments.
+3. Of causes with the same weight the first in time is chosen; of causes of one class close together, the most
+   specific one.
+4. The resource manager's record of the job supports a class of causes.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from whesl.runtime.diagnose.diagnosis_records import (
 from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Outcome, Role
 from whesl.runtime.diagnose.whereabouts import located
 
-_WENT_ON = 3  # steps after a line, before anything else happens: the program went on
-_MANY = 40  # steps that no buffer of an output holds back
-_GENERIC = 30  # strength up to which a line is one of any program
-_CAUSE = 55  # strength of what can be a cause by itself
-_NEAR = 60  # lines in which one failure is told in several ways
+_WENT_ON = 3  # least number of steps after a line that show that the program went on
+_MANY = 40  # number of steps after a line that cannot all come from an output buffer
+_GENERIC = 30  # greatest strength of a line that any program may print
+_CAUSE = 55  # least strength of a line that alone can be a cause
+_NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _CANDIDATES = 20
-_CLOSE = 20  # lines to the end of a file
+_CLOSE = 20  # lines that count as the end of a file
 
-# Strengths in steps: within one of them the order in time decides.
+# Lower bounds of levels of strength; within a level the order in time decides.
 _LEVELS = (75, 55, 40, 25, 10)
 
 STATES = {
@@ -55,7 +55,7 @@ STATES = {
 
 
 def diagnose(observed: Observed) -> Diagnosis:
-    """Return a job's cause of death, or that it ended well, or that the cause is not known."""
+    """Return the diagnosis of a job: its cause, or that it ended well, or that the cause is unknown."""
     weighing = _Weighing(observed)
     candidates = weighing.candidates()
     living = [candidate for candidate in candidates if candidate.score > 0]
@@ -83,7 +83,7 @@ def diagnose(observed: Observed) -> Diagnosis:
 
 
 class _Weighing:
-    """The findings of a job, weighed."""
+    """Weighs the findings of a job."""
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
@@ -124,7 +124,7 @@ class _Weighing:
 
     @cached_property
     def _steps(self) -> dict[tuple[int, int | None], list[int]]:
-        """Lines of steps in each file: of each rank, of no rank that is told (-1), and all (None)."""
+        """Line numbers of steps, by file and rank: -1 for steps without a rank, None for all steps."""
         found: dict[tuple[int, int | None], list[int]] = {}
         for step in self._observed.progress:
             found.setdefault((step.number, None), []).append(step.line)
@@ -132,14 +132,14 @@ class _Weighing:
         return found
 
     def _steps_after(self, finding: Finding) -> int:
-        """Return how many steps follow in the same file, of the same rank where ranks are told."""
+        """Return the number of steps after a finding in its file, of its rank where ranks are known."""
         keys: tuple[int | None, ...] = (None,) if finding.rank is None else (finding.rank, -1)
         lists = [self._steps.get((finding.number, key), []) for key in keys]
         return sum(len(lines) - bisect_right(lines, finding.line) for lines in lists)
 
     @cached_property
     def _last_serious(self) -> tuple[int, int]:
-        """Where the last finding stands that is more than words of any program."""
+        """The place of the last finding that is more specific than a line of any program."""
         return max(
             (_place(f) for f in self._findings if not f.warned and f.entry.strength > _GENERIC),
             default=(-1, 0),
@@ -147,24 +147,25 @@ class _Weighing:
 
     @cached_property
     def _last_symptom(self) -> dict[int, int]:
-        """The line of the last symptom in each file."""
+        """The line number of the last symptom in each file."""
         return {f.number: f.line for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned}
 
     def _went_on(self, finding: Finding, after: int) -> bool:
-        """Whether the steps that follow say that this was not the end."""
+        """Whether the steps after a finding show that the program went on."""
         if after < _WENT_ON or finding.entry.report:
             return False
         if finding.entry.lasting:
-            return self._last_serious <= _place(finding)  # else others may have met it later
+            # A later finding may be the same fault, met by others.
+            return self._last_serious <= _place(finding)
         if after >= _MANY:
             return True
-        # An output that was held back in a buffer comes after the error, and then the launcher's summary.
+        # Buffered output may be printed after the error, but a launcher's summary then follows it.
         last = self._steps[finding.number, None][-1]
         return self._last_symptom.get(finding.number, 0) < last
 
     @cached_property
     def _explaining_causes(self) -> list[Finding]:
-        """The first cause of each entry that the program did not go on after."""
+        """The first cause of each entry after which the program did not go on."""
         found: dict[str, Finding] = {}
         for finding in self._findings:
             entry = finding.entry
@@ -175,14 +176,14 @@ class _Weighing:
         return list(found.values())
 
     def _explaining(self, finding: Finding) -> Finding | None:
-        """Return a finding that explains this one."""
+        """Return a cause that explains a finding; None without one."""
         entry = finding.entry
         if entry.role is not Role.SYMPTOM and not entry.explained:
             return None
         for other in self._explaining_causes:
             if other.entry is entry or (entry.explained and other.entry.cause_class not in entry.explained):
                 continue
-            # Words of any program say little: they explain what comes after them, and no clear cause.
+            # A weak cause explains only later symptoms, and no other cause.
             general = other.entry.strength < _CAUSE
             if entry.cause_class is CauseClass.HANG and other.entry.cause_class in ENDS_A_HANG:
                 continue
@@ -193,7 +194,7 @@ class _Weighing:
         return None
 
     def _hang_before(self, finding: Finding) -> Finding | None:
-        """Return a collective that had timed out before, without a step of work since."""
+        """Return an earlier hang after which the program did no more steps; None without one."""
         hangs = (f for f in self._findings if f.entry.cause_class is CauseClass.HANG and not f.warned)
         for hang in hangs:
             if _place(hang) < _place(finding) and not self._went_on(hang, self._steps_after(hang)):
@@ -201,7 +202,7 @@ class _Weighing:
         return None
 
     def outlived(self, finding: Finding) -> bool:
-        """Whether the program went on after a line, or says so, to an end that looks well."""
+        """Whether the program went on after a line to a good end, or the line itself says that it goes on."""
         if finding.warned:
             return True
         if not self._went_on(finding, self._steps_after(finding)):
@@ -210,7 +211,7 @@ class _Weighing:
         return last > _place(finding) or self._still_working_at_the_end
 
     def ended_well(self, told: Sequence[Candidate]) -> bool:
-        """Whether the program says that it has done its work, and nothing that counts came after it."""
+        """Whether the job ended well: by its record, or by a message that no finding contradicts."""
         accounting = self._observed.accounting
         if accounting is not None and accounting.state:
             return accounting.state == "COMPLETED" and not accounting.status
@@ -221,15 +222,15 @@ class _Weighing:
         if any(_place(candidate.finding) > _place(last) for candidate in told):
             return False
         sure = max((end.entry.strength for end in ends if _place(end) > _last_of(told)), default=0)
-        # Solvers that did not converge end in their usual way.
+        # A solver that did not converge also prints its usual end.
         numbers = any(c.finding.entry.cause_class is CauseClass.NUMERICAL and c.score >= _CAUSE for c in told)
         return not numbers and all(candidate.score <= sure for candidate in told)
 
     @cached_property
     def _all_steps_done(self) -> bool:
-        """Whether one of the last lines of a file is the last step of so many.
+        """Whether one of the last lines of a file is a last step, such as ``step 500/500``.
 
-        Without that, a program that was ended between two steps looks the same.
+        Any other step may also be the last line of a program that was killed between two steps.
         """
         lines = self._observed.last_lines
         return any(
@@ -240,7 +241,7 @@ class _Weighing:
 
     @cached_property
     def _still_working_at_the_end(self) -> bool:
-        """Whether the last lines of a file are steps of its work."""
+        """Whether the last lines of a file contain steps of work."""
         lines = self._observed.last_lines
         return any(
             p.line >= lines[p.number] - _CLOSE for p in self._observed.progress if p.number < len(lines)
@@ -262,7 +263,7 @@ def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
 
 
 def _later(one: Finding, other: Finding, lines: int = 0) -> bool:
-    """Whether one finding is of a later time than another, or stands more than some lines after it."""
+    """Whether one finding is later in time than another, or more than ``lines`` lines after it in a file."""
     if one.number == other.number and one.line <= other.line + lines:
         return False
     if one.time is not None and other.time is not None:
@@ -271,7 +272,7 @@ def _later(one: Finding, other: Finding, lines: int = 0) -> bool:
 
 
 def _most_telling(living: Sequence[Candidate]) -> Candidate:
-    """Return the first candidate, or the one beside it that tells the same failure in clearer words."""
+    """Return the first candidate, or a close one of the same class with a much higher score."""
     first = living[0]
     same = [
         other
@@ -305,7 +306,7 @@ def _advice(finding: Finding) -> Advice:
 
 
 def _sure(first: Candidate, rest: Sequence[Candidate]) -> float:
-    """Return how sure the cause is: by its weight, less where another class weighs as much."""
+    """Return the confidence in the cause by its score, reduced if another class has nearly the same score."""
     sure = min(0.95, max(0.05, first.score / 100))
     rival = any(
         other.score >= first.score - 5
@@ -320,7 +321,12 @@ def _named(cause: CauseClass | None) -> str:
 
 
 def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis:
-    """Return the diagnosis of a job whose log says nothing, by what the resource manager says of it."""
+    """Return the diagnosis by the resource manager's record of a job whose log shows no cause.
+
+    Args:
+        diagnosis: the diagnosis without a cause.
+        accounting: the record of the job.
+    """
     cause = STATES.get(accounting.state)
     if cause is None:
         return diagnosis

@@ -1,4 +1,4 @@
-"""Logs as people have them: many files, compressed, in any encoding, or in a pipe."""
+"""Reads logs: several files, compressed, in any encoding, or a pipe."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from whesl.runtime.diagnose.scanner import Scanner
 
 READ_SIZE = 1 << 20
 STDIN = "-"
-_MARK = 4  # bytes that tell an encoding
-_LOOKED_AT = 1000  # bytes of which every second one is zero where UTF-16 has no mark
+_MARK = 4  # bytes of a byte order mark that identify an encoding
+_LOOKED_AT = 1000  # first bytes that are checked for UTF-16 without a mark: every second one is zero
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 
 
@@ -27,12 +27,12 @@ def observe(
     progress: Callable[[int], None] = lambda _: None,
     unread: Callable[[str], None] = lambda _: None,
 ) -> Observed:
-    """Read files to their ends; of those that are damaged, what can be read.
+    """Read files to their ends, damaged files as far as possible.
 
     Args:
         files: paths; ``-`` is standard input.
-        scanner: takes in their bytes.
-        progress: called with the bytes of each piece.
+        scanner: gets the files' bytes.
+        progress: called with the number of bytes of each piece.
         unread: called with a sentence for each file that could not be read, or not to its end.
 
     Raises:
@@ -56,20 +56,20 @@ def observe(
 
 
 def pieces(name: str, unread: Callable[[str], None] = lambda _: None) -> Iterator[bytes]:
-    """Yield the text of a log in pieces, in UTF-8 or whatever eight-bit encoding it is in.
+    """Yield the text of a log in pieces, in UTF-8 or in its own eight-bit encoding.
 
     Args:
-        name: its path; ``-`` is standard input.
-        unread: called with a sentence where the file is damaged behind the pieces that were yielded.
+        name: the log's path; ``-`` is standard input.
+        unread: called with a sentence where the file is damaged after the yielded pieces.
 
     Raises:
-        UsageError: nothing of it can be read.
+        UsageError: no part of the log can be read.
     """
     path = Path("/dev/stdin") if name == STDIN else Path(os.fspath(name))
     yielded = False
     try:
         with opened(path) as file:
-            # A read that does not fill up: what stands before a damaged part is not lost with it.
+            # read1 may return less than it is asked for, so that data before a damaged part is not lost.
             begin = file.read1(READ_SIZE)
             while begin and len(begin) < _MARK and (more := file.read1(READ_SIZE)):
                 begin += more
@@ -86,7 +86,7 @@ def pieces(name: str, unread: Callable[[str], None] = lambda _: None) -> Iterato
 
 
 def _encoding(begin: bytes) -> str | None:
-    """Return the encoding of a log in which not every character is of eight bits, by its begin."""
+    """Return the encoding of a log in UTF-16 or UTF-32, by its first bytes; None for any other encoding."""
     marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
     if marked is not None or len(begin) < _MARK:
         return marked
@@ -99,17 +99,17 @@ def _encoding(begin: bytes) -> str | None:
 
 
 def lines_of_all(names: Sequence[str]) -> Iterator[str]:
-    """Yield all lines of logs."""
+    """Yield all lines of some logs."""
     for name in names:
         yield from (text for _, text in lines_of(name, 1, sys.maxsize))
 
 
 def lines_of(name: str, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """Yield some lines of a log, with their numbers, without colour codes.
+    """Yield the lines of a log from one number to another, with their numbers, without colour codes.
 
     Args:
-        name: its path.
-        first, last: numbers of lines, from 1; lines that are not there are left out.
+        name: the log's path.
+        first, last: numbers of lines, from 1; missing lines are left out.
     """
     number, carry = 1, b""
     for piece in (*pieces(name), None):

@@ -25,14 +25,14 @@ _WHY = {
 
 
 def rule(finding: Finding, advice: Advice) -> str:
-    """Return a specification for what was found.
+    """Return a specification that detects and recovers a failure.
 
     Args:
         finding: the cause.
-        advice: what would help.
+        advice: the recovery that would help.
 
     Returns:
-        ESL; without a recovery where nothing helps before somebody has mended what is named.
+        The ESL text, without a recovery where a person has to repair the fault first.
     """
     entry = finding.entry
     assert entry.cause_class is not None
@@ -78,7 +78,7 @@ def _name(cause: CauseClass) -> str:
 
 
 def telling(finding: Finding) -> str:
-    """Return a part of the line that another run would print, too: no numbers, addresses or paths."""
+    """Return a part of a finding's line that another run would also print: no numbers, addresses or paths."""
     return telling_text(finding.text)
 
 
@@ -90,5 +90,5 @@ def telling_text(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text as a string of ESL."""
+    """Return a text in quotes, as ESL writes it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

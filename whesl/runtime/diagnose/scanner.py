@@ -1,7 +1,7 @@
-"""Lines of logs in which something known stands: one pass over bytes, in constant memory.
+"""Finds the lines of logs with known messages: one pass over bytes, in constant memory.
 
-Hyperscan looks for the needles of all messages at once in whole blocks. A line that it names is cleaned of
-its labels, and then tried with the expressions that have these needles: ``3: Killed`` is a line ``Killed``.
+Hyperscan searches whole blocks for the needles of all messages at once. A line with a needle is cleaned of
+its labels (``3: Killed`` becomes ``Killed``), and then tried with the expressions that have this needle.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from whesl.runtime.diagnose.progress import Breaks, Tail
 from whesl.runtime.diagnose.storms import Storms
 from whesl.runtime.diagnose.vocabulary import Role
 
-LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
-_FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
-_PIECE = 128 << 10  # bytes that are searched at once
-_TEXT = 2000  # characters of a line that are kept
-_CLEAR = 70  # strength of a message that is known word by word
-_BELOW = 3  # lines below a heading, blank ones among them, of which one may say what went wrong
+LONGEST = 1 << 20  # bytes of a line; a longer line is searched in pieces
+_FIRST, _LAST = 200, 50  # kept findings of one entry: the first ones and the last ones
+_PIECE = 128 << 10  # bytes of a block that is searched at once
+_TEXT = 2000  # kept characters of a line
+_CLEAR = 70  # least strength of a message that is known word for word
+_BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -48,10 +48,10 @@ _WARNS = re.compile(
 
 
 class Knowledge:
-    """Entries, compiled to be looked for.
+    """Entries, compiled for the search.
 
     Args:
-        entries: what to look for.
+        entries: the known messages.
         engine: as for ``whesl.runtime.detect.engines.make_engine``.
     """
 
@@ -71,12 +71,12 @@ class Knowledge:
         self.scan: Engine = NeedleSearch(list(users), engine)
 
     def found(self, needles: Iterable[int], text: str, whole: str) -> list[tuple[Entry, dict[str, str]]]:
-        """Return the entries that a line holds, with what their groups take of it.
+        """Return the entries found in a line, with the captures of their groups.
 
         Args:
-            needles: the needles that the line holds.
+            needles: numbers of the needles in the line.
             text: the line without labels.
-            whole: the line with them, in which some messages name a host.
+            whole: the line with labels, which contain the host of some messages.
         """
         line, labelled = text.encode(), whole[:_TEXT].encode()
         result = []
@@ -91,9 +91,14 @@ class Knowledge:
         return result
 
     def by_words(self, entry: Entry, text: str) -> Entry:
-        """Return a message of any trouble as one of the class that its words tell."""
+        """Return an entry for any trouble with the class of the first topic in its words.
+
+        Args:
+            entry: the entry of the message.
+            text: the words of the message.
+        """
         for topic in self._topics:
-            # That an exception speaks of an argument does not say that the user gave it.
+            # An exception about an argument need not mean an input of the user.
             if entry.general and topic.cause_class is CauseClass.INPUT:
                 continue
             if re.search("|".join(topic.match), text, re.IGNORECASE):
@@ -113,11 +118,11 @@ class Knowledge:
 
 
 class Scanner:
-    """Takes in the bytes of files, one file after another, and keeps what was found.
+    """Searches the bytes of files, one file after another, and keeps the findings.
 
     Args:
-        knowledge: what is looked for in all lines.
-        endings: what is looked for in the last part of each file only.
+        knowledge: the messages that are looked for in all lines.
+        endings: the messages that are looked for only in the last part of each file.
     """
 
     def __init__(self, knowledge: Knowledge, endings: Knowledge) -> None:
@@ -135,19 +140,19 @@ class Scanner:
 
     @property
     def engine(self) -> Engine:
-        """What looks at all bytes."""
+        """The engine that searches all bytes."""
         return self._knowledge.scan
 
     def begin(self, file: str) -> None:
-        """Begin a file."""
+        """Begin the file with the name ``file``."""
         self._file = file
         self._number = len(self._lines)
         self._carry = b""
-        self._line = 1  # of the first carried byte
+        self._line = 1  # number of the line that contains the first byte not yet searched
         self._tail = Tail()
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes of the file."""
+        """Search the next bytes of the file."""
         begin, end = 0, data.rfind(b"\n") + 1
         if self._carry or not end:
             begin = data.find(b"\n") + 1 or len(data)
@@ -157,14 +162,14 @@ class Scanner:
                 return
             self._carry = b""
             self._block(joined if end else joined + b"\n", 0, len(joined) + (not end))
-            self._line -= not end  # the break stands in the middle of a long line
+            self._line -= not end  # a break inside a long line is not counted
         if begin < end:
             self._block(data, begin, end)
         if end:
             self._carry = data[end:]
 
     def finish(self) -> None:
-        """End the file."""
+        """Search the rest of the file and end it."""
         if self._carry:
             self._block(self._carry + b"\n", 0, len(self._carry) + 1)
             self._carry = b""
@@ -196,7 +201,7 @@ class Scanner:
         return self._tails
 
     def _block(self, data: bytes, begin: int, end: int) -> None:
-        """Take in the whole lines between two places of some bytes."""
+        """Search the whole lines between two offsets of some bytes."""
         if data.find(b"\x1b", begin, end) >= 0:
             data = COLOUR.sub(b"", data[begin:end])
             begin, end = 0, len(data)
@@ -206,16 +211,17 @@ class Scanner:
     def _pieces(
         self, knowledge: Knowledge, storms: Storms, data: bytes, begin: int, end: int, line: int
     ) -> int:
-        """Look for messages in whole lines, piece by piece: one may tell of a storm in the next.
+        """Search whole lines piece by piece, so that storms found in one piece are skipped in the next.
 
         Args:
-            knowledge: what to look for.
-            storms: the lines that need not be judged any more.
-            data, begin, end: the lines: those between two places.
-            line: the number of the first.
+            knowledge: the messages to look for.
+            storms: the lines that are only counted.
+            data: bytes that contain the lines.
+            begin, end: the offsets of the lines in ``data``.
+            line: the number of the first line.
 
         Returns:
-            the number of the line behind the last.
+            The number of the line after the last one.
         """
         while begin < end:
             stop = data.rfind(b"\n", begin, min(end, begin + _PIECE)) + 1 or data.index(b"\n", begin) + 1
@@ -255,18 +261,18 @@ class Scanner:
         previous: str,
         following: str,
     ) -> tuple[str, ...]:
-        """Keep what a line tells; return the names of its entries."""
+        """Keep the findings of a line, and return the names of its entries."""
         cleaned = clean(text)
         found = knowledge.found(needles, cleaned.text, text)
         if not found:
             return ()
-        # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
+        # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
         if harmless:
             least = _CLEAR if all(entry.general for entry in harmless) else None
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
-            return ()  # the source line of a traceback's frame
+            return ()  # the line is the source line of a traceback's frame
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
@@ -277,7 +283,7 @@ class Scanner:
             if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
                 best[role] = (entry, captured)
         for entry, captured in best.values():
-            # All that is found in a line is of one place; what is of the same class names it best.
+            # All entries of a line name one place; the captures of entries of the same class go first.
             ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
             places = {key: value for _, told in ordered for key, value in told.items()}
             finding = self._finding(entry, places | captured, cleaned, text, line)
@@ -318,11 +324,11 @@ class Scanner:
 
 
 def _stands(entry: Entry, least: int | None) -> bool:
-    """Whether an entry counts beside a harmless one.
+    """Whether an entry counts in a line with a harmless entry.
 
     Args:
-        entry: what else was found in the line.
-        least: the strength from which the words of any harmless line do not silence it; None: they do.
+        entry: the other entry of the line.
+        least: the least strength of an entry that counts; None where the harmless entry is specific.
     """
     if entry.role in (Role.END, Role.FACT):
         return True
@@ -330,12 +336,12 @@ def _stands(entry: Entry, least: int | None) -> bool:
 
 
 def _warns(line: Cleaned) -> bool:
-    """Whether a line calls itself a warning, or says that the program goes on."""
+    """Whether a line is marked as a warning, or says that the program goes on."""
     return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
-    """Return how far below a heading the line stands that says what it announces, and that line."""
+    """Return the line below a heading that names the fault, and its distance from the heading in lines."""
     expected = entry.below or (r"\w" if text.endswith(":") else "")
     if not expected:
         return None

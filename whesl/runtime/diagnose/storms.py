@@ -1,10 +1,10 @@
-"""Lines that fill a log: judged until enough of them told the same, then counted.
+"""Storms: similar lines that fill a log are judged until enough had the same result, then only counted.
 
-A line's form is what is left of it without its numbers, decimal or hexadecimal. Lines of a form that was
-judged often enough are taken out of a whole block in one pass. Where one text between two numbers holds all
-needles of the form, a mark takes the text's place: to replace bytes is many times faster than an expression,
-and the search that follows finds nothing there. A storm whose lines differ in words is told by its needles:
-where thousands of lines with the same ones told the same, the next one does too. Pure.
+A line's form is the line without its decimal and hexadecimal numbers. Lines of a form that was judged often
+enough are removed from a whole block in one pass. Where one text between two numbers contains all needles of
+the form, a mark replaces that text: replacing bytes is many times faster than an expression, and the next
+search finds nothing there. A storm whose lines differ in words is recognised by its needles: if thousands of
+lines with the same needles had the same result, the next one is taken to have it, too. Pure.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-ENOUGH = 200  # lines of a form that are judged one by one
-_SAME = 5000  # lines with the same needles that have to tell the same, one after another
-_MOST = 16  # forms that are taken out at a time
-_RARE = 500  # a form with fewer than one line in so many is not worth its pass over a block
-_LONGEST = 2000  # bytes of a line that has a form
-_REMEMBERED = 20_000  # forms
-_SHORTEST = 12  # bytes of a text that a mark takes the place of
-_MARK = b"\x00\x1a"  # and a third byte: no log has it, no needle does, and no word goes on over it
+ENOUGH = 200  # lines of a form that are judged before the form is a storm
+_SAME = 5000  # consecutive lines with the same needles and the same result before these needles are a storm
+_MOST = 16  # greatest number of forms that are removed at a time
+_RARE = 500  # a form with fewer than one line in so many is not removed any more
+_LONGEST = 2000  # bytes of a line that make its form
+_REMEMBERED = 20_000  # greatest number of remembered forms
+_SHORTEST = 12  # least number of bytes of a text that a mark replaces
+# First two bytes of a mark: no log and no needle contains them, and they end a word. A third byte follows.
+_MARK = b"\x00\x1a"
 _THIRD = range(0x80, 0x100)
 _NUMBER = re.compile(rb"[0-9A-Fa-f]*[0-9][0-9A-Fa-f]*")
 
-Names = tuple[str, ...]  # of what a line told
+Names = tuple[str, ...]  # names of the entries found in a line
 
 
 class Storms:
-    """Tells which lines need not be judged any more, and counts them.
+    """Recognises lines that need no further judging, and counts them.
 
     Args:
-        needles_in: returns the numbers of the needles that a text holds.
+        needles_in: returns the numbers of the needles in a text.
     """
 
     def __init__(self, needles_in: Callable[[bytes], Sequence[int]]) -> None:
@@ -41,15 +42,15 @@ class Storms:
         self._marked: dict[bytes, Names] = {}
         self._forms: Counter[bytes] = Counter()
         self._names: dict[bytes, Names] = {}
-        self._removed: dict[bytes, bytes] = {}  # forms, and what finds their lines
+        self._removed: dict[bytes, bytes] = {}  # expression for the lines of each removed form
         self._alike: dict[Sequence[int], tuple[Names, int]] = {}
 
     def holds(self, line: bytes, needles: Sequence[int]) -> bool:
-        """Whether a line is one of a storm, and counted by this call.
+        """Whether a line belongs to a storm; if so, count it.
 
         Args:
-            line: without its break.
-            needles: numbers of the texts that were found in it.
+            line: the line without its end.
+            needles: numbers of the needles in the line.
         """
         form = _form(line)
         if self._forms[form] >= ENOUGH:
@@ -64,11 +65,11 @@ class Storms:
         return False
 
     def judged(self, line: bytes, needles: Sequence[int], names: Names) -> None:
-        """Keep what a line told.
+        """Remember the result of a judged line.
 
         Args:
             line, needles: as for ``holds``.
-            names: of what was found in it.
+            names: names of the entries found in the line.
         """
         if len(self._forms) >= _REMEMBERED:
             self._forms.clear()
@@ -80,11 +81,11 @@ class Storms:
         self._alike[tuple(needles)] = (names, times + 1 if names == before else 1)
 
     def take_out(self, text: bytes, lines: int) -> bytes:
-        """Return whole lines, those of storms emptied and counted; each line keeps its number.
+        """Return whole lines with those of storms counted and emptied; each line keeps its number.
 
         Args:
-            text: the lines, with a break behind the last.
-            lines: how many they are.
+            text: the lines, with a line end after the last one.
+            lines: the number of lines.
         """
         for part, names in list(self._marked.items()):
             before = len(text)
@@ -110,7 +111,7 @@ class Storms:
         return text[1:]
 
     def whole(self, text: bytes) -> bytes:
-        """Return a text of which ``take_out`` has taken a part as it was."""
+        """Return a text with the marks of ``take_out`` replaced by the original parts."""
         if _MARK in text:
             for part, mark in self._marks.items():
                 text = text.replace(mark, part)
@@ -125,7 +126,7 @@ class Storms:
             self._removed[form] = _expression(line)
 
     def _telling(self, line: bytes, needles: Sequence[int]) -> bytes | None:
-        """Return the text between two numbers of a line that holds all its needles; None without one."""
+        """Return the text between two numbers of a line that contains all its needles; None without one."""
         for part in _NUMBER.split(line):
             if len(part) >= _SHORTEST and self._needles_in(part) == needles:
                 rest = line.replace(part, _MARK)
@@ -147,9 +148,9 @@ def _expression(line: bytes) -> bytes:
 
 
 def _lines_of(expressions: Iterable[bytes]) -> re.Pattern[bytes]:
-    """Return what finds the lines of all expressions, each behind the break of the line before.
+    """Return an expression for whole lines of any of some expressions, with the preceding line end.
 
-    The last group of a match has the expression's number, from 1. It is empty and stands at the end: a form's
-    first character is compared before all else.
+    The number of a match's last group is the expression's number, from 1. The group is empty and comes last,
+    so that the regular expression engine compares a form's first character first.
     """
     return re.compile(rb"\n(?:" + b"|".join(each + b"()" for each in expressions) + rb")(?=\n)")

@@ -1,4 +1,4 @@
-"""A diagnosis on a terminal, or as plain text."""
+"""Prints a diagnosis on a terminal, or as plain text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Findi
 from whesl.runtime.diagnose.reading import lines_of
 from whesl.runtime.diagnose.rule import rule
 
-_AROUND = 3  # lines before and after the decisive one
+_AROUND = 3  # shown lines before and after the decisive one
 _HELPS = {
     "same-nodes": "the same again, on the same nodes",
     "other-nodes": "the same again, on other nodes",
@@ -27,8 +27,8 @@ def show(diagnosis: Diagnosis, everything: bool) -> None:
     """Print a diagnosis.
 
     Args:
-        diagnosis: what to say.
-        everything: whether all candidates are listed with their reasons.
+        diagnosis: the diagnosis.
+        everything: whether to list all candidates with their reasons.
     """
     console = Console(highlight=False, soft_wrap=True)
     cause = diagnosis.cause
@@ -93,7 +93,7 @@ def _show_cause(console: Console, diagnosis: Diagnosis, cause: Candidate) -> Non
 
 
 def _folded(diagnosis: Diagnosis) -> Iterator[str]:
-    """Return the consequences, a line for each kind."""
+    """Yield the number of consequences, and the most frequent kinds, a line each."""
     if not diagnosis.consequences:
         return
     ranks = {finding.rank for finding in diagnosis.consequences if finding.rank is not None}
@@ -106,7 +106,7 @@ def _folded(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def _around(finding: Finding) -> Iterator[tuple[int, str]]:
-    """Yield the lines around the decisive one; that one alone where it cannot be read again."""
+    """Yield the lines around the decisive one; only the decisive one where the log cannot be read again."""
     if not finding.line:
         return
     if finding.file != "-" and Path(finding.file).is_file():

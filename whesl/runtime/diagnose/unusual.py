@@ -1,8 +1,8 @@
 """Lines that are unlike the others of a job, or unlike those of its good runs. Pure.
 
-It is all that can be said of an unknown failure. A line's form is the line without its labels, numbers and
-paths, as miners of log templates begin too. drain3's templates show no more (docs/results/libraries.md), and
-are the state of a model that learns and drifts.
+For an unknown failure only such lines can be shown. A line's form is the line without its labels, numbers and
+paths, which is also the first step of log template miners. drain3's templates show no more
+(docs/results/libraries.md), and depend on the state of a learning model.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8
 
 
 def form(line: str) -> str:
-    """Return the part of a line that stays the same each time it is printed."""
+    """Return the form of a line, which is the same each time the line is printed with other values."""
     return _MASKED.sub("#", clean(line).text).strip()
 
 
 def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()) -> list[tuple[int, str]]:
-    """Return the last lines that are printed once, and never in a good run.
+    """Return the last lines whose form is printed once, and never in a good run.
 
     Args:
-        lines: the end of a log, with the numbers of its lines.
-        good: forms of the lines of good runs; empty where none are known.
+        lines: the lines at the end of a log, with their numbers.
+        good: forms of the lines of good runs; empty where no good run is known.
     """
     found = [(number, text, form(text)) for number, text in lines]
     times = Counter(each for _, _, each in found)

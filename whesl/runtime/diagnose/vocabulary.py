@@ -1,4 +1,4 @@
-"""Words of a diagnosis: roles of messages, how a job ended, what mostly helps against a class of causes."""
+"""Words of a diagnosis: roles of messages, outcomes of jobs, the usual advice for a class of causes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from whesl.model.evidence import Advice, CauseClass
 
 
 class Role(Enum):
-    """What a message says of the job that printed it.
+    """The meaning of a message for the job that printed it.
 
-    ``cause``: it names what went wrong. ``symptom``: another process, or a launcher, tells of what it saw.
-    ``harmless``: jobs that end well print it too. ``end``: the program says that it has done its work.
-    ``fact``: where ranks run and which one failed first. ``topic``: words that say of which class a message
-    is that may tell of any trouble; not looked for by themselves.
+    ``cause``: the message names the fault. ``symptom``: another process, or a launcher, reports its view of
+    the failure. ``harmless``: successful jobs print the message, too. ``end``: the program says that it has
+    done its work. ``fact``: the message tells where ranks run or which one failed first. ``topic``: words
+    that give the class of a message about any trouble; they are not looked for alone.
     """
 
     CAUSE = "cause"
@@ -25,7 +25,7 @@ class Role(Enum):
 
 
 class Outcome(Enum):
-    """How a job ended, as far as its log tells."""
+    """How a job ended, according to its log."""
 
     FAILED = "failed"
     ENDED_WELL = "ended-well"
@@ -54,7 +54,7 @@ ADVICE = {
     CauseClass.OTHER_RANK: Advice.UNKNOWN,
 }
 
-# A job may print some more steps after one of these: another rank, or the next write, meets it later.
+# Faults after which a job may print further steps, since another rank or the next write meets them later.
 LASTING = frozenset(
     {
         CauseClass.MEMORY_HOST,
@@ -68,7 +68,7 @@ LASTING = frozenset(
     }
 )
 
-# What ends a job that hangs, sooner or later.
+# Causes that finally end a hanging job.
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
 STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0, Role.TOPIC: 50}

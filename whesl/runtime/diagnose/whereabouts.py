@@ -1,4 +1,4 @@
-"""Where a cause struck: what its own line does not say, other lines of the log often do. Pure."""
+"""The rank, node, device and path of a cause, from its own line and other lines of the log. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _ABORTS = "mpi.mpi-abort"
 _BELOW = frozenset({"general.local-host", "general.rank-host"})
 _BESIDE = frozenset({"general.named-beside"})
 _JOB_HOST = "general.job-host"
-_STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
-_CLOSE = 3  # lines of one message
+_STACK = 12  # greatest number of lines of an MPI error, or of a launcher's message that ends with the host
+_CLOSE = 3  # greatest number of lines of one message
 _TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
 
-# How messages name places among their words: of each, the first form that fits says it.
+# Expressions for nodes, ranks, devices and paths in messages; the first one that matches is used.
 _HOST = r"(?=[\w.-]*\d)[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 _NODES = (
     re.compile(r"\bon Pe \d+ \((?P<node>\S+) device"),
-    # Names that no other thing has: of Cray's and HPE's systems.
+    # Unambiguous names of nodes in Cray's and HPE's systems.
     re.compile(r"\b(?P<node>nid\d{5,8}|x\d+c\d+s\d+b\d+n\d+|r\d+i\d+n\d+)\b"),
     re.compile(
         rf"(?i)\b(?:host(?:name)?|v?nodes?|node ?name|machine|server|worker ip address|ip)\b(?: name)?"
@@ -69,10 +69,14 @@ Value = TypeVar("Value")
 
 
 def located(cause: Finding, observed: Observed) -> Finding:
-    """Return the cause with its rank and node, where the log tells them.
+    """Return the cause with its rank and node, where the log shows them.
 
-    The line's own words go first. Then what tells who failed first: an account of the first failure, or the
-    first line of a launcher on a rank that failed. Then what tells on which node a rank runs.
+    The words of the cause's own line are used first, then messages on the first failed rank (a report of the
+    first failure, or a launcher's first line on a failed rank), then messages on the nodes of ranks.
+
+    Args:
+        cause: the finding that is the cause.
+        observed: all findings of the job.
     """
     cause = _named(cause, observed)
     rank, node = cause.rank, cause.node
@@ -94,7 +98,7 @@ def located(cause: Finding, observed: Observed) -> Finding:
 
 
 def _named(cause: Finding, observed: Observed) -> Finding:
-    """Return the cause with the places that its own words name, or those of lines of the same message."""
+    """Return the cause with the places named by its line, or by other lines of the same message."""
     kind = cause.entry.cause_class
     beside = [
         f
@@ -114,7 +118,7 @@ def _named(cause: Finding, observed: Observed) -> Finding:
 
 
 def _in_words(forms: Sequence[re.Pattern[str]], text: str) -> str | None:
-    """Return the place that a message names in one of some forms."""
+    """Return the place that the first matching expression captures in a message; None for no match."""
     for form in forms:
         for match in form.finditer(text):
             (found,) = match.groupdict().values()
@@ -124,7 +128,7 @@ def _in_words(forms: Sequence[re.Pattern[str]], text: str) -> str | None:
 
 
 def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
-    """Return rank and node, by the lines of the error's stack or by the place with which its message ends."""
+    """Return rank and node, by the lines of the error's stack or by the host at the end of its message."""
     for f in observed.findings:
         stack = f.entry.name in _STACKS and abs(cause.line - f.line) <= _STACK
         below = f.entry.name in _BELOW or f.entry.name == cause.entry.name
@@ -137,7 +141,7 @@ def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str |
 
 
 def _same_kind(finding: Finding, cause: Finding) -> bool:
-    """Whether a finding tells of the same failure and says where."""
+    """Whether a finding reports the same failure with a rank or node."""
     entry = finding.entry
     same = entry.role is Role.CAUSE and entry.cause_class is cause.entry.cause_class
     return same and not finding.warned and (finding.rank is not None or finding.node is not None)

@@ -1,8 +1,8 @@
-"""Looks after one call: a fork of the kept isolator, which has loaded all that an isolator needs.
+"""The keeper of one call: a fork of the kept isolator, which has loaded all modules that an isolator needs.
 
-It does what ``whesl exec`` does (``runtime.isolator.launch.full_path``): writes the task down, starts the
-first attempt and an isolator that waits until it is needed, keeps both, and says how it ended. The task runs
-on this host alone, whatever job that belongs to.
+Like ``whesl exec`` (``runtime.isolator.launch.full_path``), the keeper records the task, starts the first
+attempt and an isolator that waits until it is needed, supervises both, and reports the call's end. The task
+runs on this host only, also inside a job of several nodes.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from whesl.runtime.wire.keys import home
 from whesl.runtime.wire.private_directory import make_private
 
 WORKFLOW = "functions"
-_LOADS = 10.0  # seconds after which a template that does not answer is held by what it imports
-# Variables that differ between calls and that no library reads as it loads; pytest has one with the test.
+_LOADS = 10.0  # seconds without an answer after which the template's import counts as hanging
+# Variables that differ between calls and that no library reads when it loads; one is pytest's.
 _OWN = ("WHESL_", "PWD", "PYTEST_CURRENT_TEST")
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller asks for.
+    """A caller's request for a call.
 
-    ``directory`` is the call's, made by the caller, with the function and its arguments in it.
-    ``specification`` is what the function's options mean, ``rules`` are further files. ``path``: where
-    modules are looked for.
+    ``directory`` is the call's directory, in which the caller has written the function and its arguments.
+    ``specification`` are the rules of the function's options, ``rules`` are further files. ``path`` is the
+    caller's search path for modules.
     """
 
     directory: str
@@ -66,7 +66,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """How a call ended: ``attempt`` is its last one; ``refused`` says why it was not begun."""
+    """How a call ended: ``attempt`` is the last attempt; ``refused`` says why the call was not begun."""
 
     code: int = 0
     attempt: int = 0
@@ -76,7 +76,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Template(NamedTuple):
-    """Where processes of functions are forked: its socket, number, and the environment that it began with."""
+    """The process that functions' processes are forked from: socket, process id, environment at its start."""
 
     asked: socket.socket
     pid: int
@@ -85,19 +85,18 @@ class Template(NamedTuple):
 
 
 def prepare() -> None:
-    """Have done once, before forks, what each of them would do again: msgspec looks at a record's types at
-    first use."""
+    """Make msgspec's decoders once before forks, since msgspec inspects a record's types at first use."""
     for kind in (Request, Answer, Job, Result, AnyRecord):
         msgspec.json.Decoder(kind)
 
 
 def main(link: socket.socket, streams: Sequence[int], forks: Template | None) -> NoReturn:
-    """Look after the call that is asked for, answer and end.
+    """Read a request, look after the call, answer, and end this process.
 
     Args:
-        link: to the caller.
-        streams: its standard output and standard error.
-        forks: the template, None where there is none.
+        link: the socket to the caller.
+        streams: the caller's standard output and standard error.
+        forks: the template; None without one.
     """
     try:
         signal_delivery.hold_signals()
@@ -135,7 +134,7 @@ def _answer(request: Request, forks: Template | None) -> Answer:
 
 
 def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict[str, Any]:
-    """Start the call's first attempt and its isolator, and return what the keeper is told."""
+    """Start the call's first attempt and its isolator, and return the keeper's arguments."""
     here = home()
     asked = setup_json.Request(
         command=(sys.executable, "-m", "whesl.runtime.functions.process", request.directory),
@@ -159,7 +158,7 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     gate = os.pipe()
     with signal_delivery.signals_kept():
         pid = keeper.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
-        with contextlib.suppress(OSError):  # the isolator signs it itself
+        with contextlib.suppress(OSError):  # on an error the isolator writes its own entry
             takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
         runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))
     waits = short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner))
@@ -167,8 +166,7 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
 
 
 def _attached(directory: TaskDir) -> dict[str, Any] | None:
-    """Return what the keeper is told of a call whose first keeper was killed: its isolator lives, or has
-    ended it."""
+    """Return the arguments of a new keeper, since the first was killed; None if the call has ended."""
     job, owner = decode_errors.load(directory.job_file, Job), directory.owner()
     if file_retry.exists(directory.result_file):
         return None
@@ -178,7 +176,7 @@ def _attached(directory: TaskDir) -> dict[str, Any] | None:
 
 
 def _told(directory: TaskDir, job: Job, isolator_pid: int) -> dict[str, Any]:
-    """Return the arguments that every keeper of a call is given."""
+    """Return the arguments of every keeper of a call."""
     return {
         "task_dir": str(directory.path),
         "python": sys.executable,
@@ -206,14 +204,12 @@ def _spec(request: Request, here: Path) -> Spec | None:
 
 
 def _streams() -> dict[str, Any]:
-    """Say where output goes: to files of the attempts, from which the keeper copies it to the caller's
-    streams."""
+    """Return the settings of the output: the keeper copies files of the attempts to the caller's streams."""
     return {"joined": setup_json.streams_are_one(), "stdout": {"path": ""}, "stderr": {"path": ""}}
 
 
 class Spawn:
-    """Starts the runner of a first attempt: a fork of the template, an interpreter of its own where that
-    cannot be.
+    """Starts the runner of a first attempt as a fork of the template, or else as a new interpreter.
 
     Args:
         forks: the template.
@@ -226,7 +222,7 @@ class Spawn:
         self.pid = 0
 
     def __call__(self, words: Sequence[str], **given: Any) -> Any:
-        """Start it, called as ``subprocess.Popen`` with a runner's words; what is returned has a ``pid``."""
+        """Start the runner; called like ``subprocess.Popen``, and returns an object with a ``pid``."""
         if self._forks is not None:
             with contextlib.suppress(OSError, ValueError):
                 self.pid = self._forked(self._forks, words, given)
@@ -251,9 +247,9 @@ class Spawn:
             ours.shutdown(socket.SHUT_WR)
             if not select.select([ours], [], [], _LOADS)[0]:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(forks.pid, signal.SIGKILL)  # its import hangs, as it would at each call
+                    os.kill(forks.pid, signal.SIGKILL)  # the template's import hangs, and would at each call
                 raise TimeoutError
-            return int(ours.recv(32))  # nothing: it has ended, and started nothing
+            return int(ours.recv(32))  # an empty answer: the template has ended and started no process
 
 
 def _same(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
@@ -265,7 +261,7 @@ def _same(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def _let_import(forks: Template, file: Path) -> None:
-    """Have the template import what a good call has imported."""
+    """Let the template import the modules that a successful call has imported."""
     with contextlib.suppress(OSError):
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         try:

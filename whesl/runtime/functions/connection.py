@@ -1,7 +1,7 @@
 """The caller's side: the kept isolator of this process, started at the first call.
 
-It is found by no name and no file: both ends of its socket are inherited. A function's process has inherited
-the socket of those that it was forked from; its calls are served by the same one.
+The isolator has no name and no file: both ends of its socket are inherited. A function's process inherits the
+socket of the process it was forked from, so that the same isolator serves its calls.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 from whesl.model import home as places
 from whesl.runtime.wire.private_directory import make_private
 
-CALL = b"c"  # the message that asks for a call; with it come its socket, standard output and standard error
-_TRIES = 3  # keepers, for one call
+CALL = b"c"  # message for a new call, sent with the call's socket and the caller's standard output and error
+_TRIES = 3  # greatest number of keepers for one call
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Connection:
-    """Asks a kept isolator for calls; it is started where there is none, or none any more.
+    """Requests calls from a kept isolator, which is started where none is running.
 
     Args:
-        asked: its socket, where this process has inherited one.
+        asked: the isolator's socket if this process has inherited it, else None.
     """
 
     def __init__(self, asked: socket.socket | None = None) -> None:
@@ -38,12 +38,12 @@ class Connection:
         self._programs: list[subprocess.Popen[bytes]] = []
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Have a call looked after until it is over, and return how it ended (``call_keeper.Answer``).
+        """Request a call, wait for its end, and return how it ended (``call_keeper.Answer``).
 
         Args:
             request: the fields of ``call_keeper.Request``.
 
-        Raises ConnectionError when no kept isolator can be had, OSError.
+        Raises ConnectionError when no kept isolator can be started, OSError.
         """
         for _ in range(_TRIES):
             ours, theirs = socket.socketpair()
@@ -54,7 +54,7 @@ class Connection:
                 answer = _exchange(ours, request)
                 if answer is not None:
                     return answer
-            finally:  # an exception that comes meanwhile ends the call: its keeper sees this side close
+            finally:  # an exception here ends the call: its keeper sees this side of the socket close
                 self._links.discard(ours)
                 ours.close()
         raise ConnectionError(f"what looks after calls was ended {_TRIES} times: see {_log()}")
@@ -84,7 +84,7 @@ class Connection:
                     [sys.executable, "-m", "whesl.runtime.functions.server", str(theirs.fileno())],
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
-                    env=dict(os.environ),  # without the variables that libraries in C have set
+                    env=dict(os.environ),  # without variables that C libraries have set
                     stdout=log,
                     stderr=log,
                     start_new_session=True,
@@ -93,7 +93,7 @@ class Connection:
         return ours
 
     def forget(self) -> None:
-        """Let go of what another process uses, in a fork of it."""
+        """Drop the connection in a fork, since the parent process goes on using it."""
         for each in (self._asked, *self._links):
             if each is not None:
                 each.close()
@@ -108,10 +108,10 @@ def present() -> Connection:
 
 
 def inherit(asked: socket.socket | None) -> None:
-    """Use a kept isolator that another process has started; None for one of this process's own.
+    """Use the kept isolator that another process has started.
 
     Args:
-        asked: its socket.
+        asked: the isolator's socket; None to start a new isolator.
     """
     global _present  # each process has one connection
     _present = Connection(asked)
@@ -126,7 +126,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def home() -> str:
-    """Return the home, made private to the user. Raises HomeError, OSError."""
+    """Return the WHESL home, made private to the user. Raises HomeError, OSError."""
     here = os.path.abspath(os.path.expanduser(places.chosen()))  # noqa: PTH100, PTH111
     make_private(here)
     return here
@@ -139,7 +139,7 @@ def _log() -> str:
 
 
 def _exchange(link: socket.socket, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Send a request and return the answer; None where the process that had to answer was killed."""
+    """Send a request and return the answer; None where the answering process was killed."""
     try:
         link.sendall(json.dumps(request).encode())
         link.shutdown(socket.SHUT_WR)
@@ -156,7 +156,7 @@ def _exchange(link: socket.socket, request: dict[str, Any]) -> dict[str, Any] | 
 
 
 def _open(descriptor: int, opened: contextlib.ExitStack) -> int:
-    """Return a standard stream's descriptor, that of the null device where it is closed."""
+    """Return a standard stream's descriptor, or that of the null device if the stream is closed."""
     try:
         os.fstat(descriptor)
     except OSError:

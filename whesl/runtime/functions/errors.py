@@ -1,4 +1,4 @@
-"""What a call of a protected function raises beside the function's own exceptions. Standard library only."""
+"""Exceptions that a call of a protected function raises besides the function's own. Standard library only."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 class FunctionError(RuntimeError):
-    """A call of a protected function came to no result.
+    """A call of a protected function has no result.
 
     Args:
-        message: what happened, to which function.
+        message: the event, with the function's name.
         record: the directory with the call's journal and output; empty where there is none.
     """
 
@@ -27,7 +27,7 @@ class FunctionDiedError(FunctionError):
     """The function's process ended without a result: by a signal, or by ``os._exit``.
 
     Args:
-        message: what happened, to which function.
+        message: the event, with the function's name.
         record: the directory with the call's journal and output.
         status: the process's exit status as a shell gives it: 128 + n for one that died of signal n.
     """
@@ -45,11 +45,11 @@ class FunctionSilentError(FunctionError, TimeoutError):
 
 
 class FunctionStalledError(FunctionError, TimeoutError):
-    """What the function told ``whesl.progress`` did not rise for ``no_progress`` seconds; it was ended."""
+    """The number for ``whesl.progress`` did not rise for ``no_progress`` seconds; the function was ended."""
 
 
 class InputMissingError(FunctionError, FileNotFoundError):
-    """A file of ``inputs`` is not there."""
+    """A file of ``inputs`` is missing."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -60,7 +60,7 @@ class OutputMissingError(FunctionError):
 
 
 class UnpicklableError(FunctionError):
-    """An argument, a result or an exception cannot be brought from one process to the other."""
+    """An argument, a result or an exception cannot be passed between processes."""
 
 
 class RemoteTracebackError(Exception):

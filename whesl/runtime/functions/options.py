@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from whesl.runtime.functions.errors import FunctionDiedError, OutputMissingError
 
-RETRIES = 3  # without a number: as many as a rule's LIMIT without one
-MARKED = "__whesl_task__"  # a decorated function's attribute: its ``Protected``
+RETRIES = 3  # default number of retries, as of a rule without LIMIT
+MARKED = "__whesl_task__"  # name of a decorated function's attribute with its ``Protected``
 _CHANGES = ("arguments", "environment")
 Files = str | Sequence[str] | Callable[..., str | Sequence[str]]
 
@@ -23,18 +23,18 @@ class Options:
 
     Attributes:
         retry_on: exceptions after which the function is called again, in a new process.
-        retries: how often.
-        backoff: seconds before the first of them, doubled each time.
-        attempts: what changes at the first retry, the second and so on: ``arguments`` by name,
-            ``environment``.
-        inputs: files that are to be there before each attempt.
-        outputs: files that are to be there, no older than ``inputs``, once the function has returned.
-        silence: seconds without a byte of output after which an attempt is ended; None for no such limit.
-        no_progress: seconds in which ``whesl.progress`` was not told a higher number; None for no such limit.
+        retries: greatest number of retries.
+        backoff: seconds before the first retry, doubled for each further one.
+        attempts: changes at the first retry, the second and so on: ``arguments`` by name, ``environment``.
+        inputs: files that have to exist before each attempt.
+        outputs: files that have to exist, no older than ``inputs``, after the function has returned.
+        silence: seconds without output after which an attempt is ended; None for no limit.
+        no_progress: seconds without a higher number for ``whesl.progress`` after which an attempt is ended;
+            None for no limit.
         rules: further specifications (ESL), which name the function as a job.
-        name: what rules, journals and reports call the function.
-        observe: rules act on nothing, and are reported.
-        keep: keep also the records of calls to which nothing happened.
+        name: the function's name in rules, journals and reports.
+        observe: whether exceptions are only reported, without recovery.
+        keep: whether records of calls without an exception are kept, too.
     """
 
     retry_on: tuple[type[BaseException], ...] = ()
@@ -52,14 +52,14 @@ class Options:
 
     @property
     def retries_deaths(self) -> bool:
-        """Whether a process that ended without a result is followed by another one."""
+        """Whether another attempt follows a process that ended without a result."""
         return bool(self.retries) and any(issubclass(FunctionDiedError, one) for one in self.retry_on)
 
     def changes(self, attempt: int, what: str) -> dict[str, Any]:
-        """Return what an attempt changes of the arguments or of the environment.
+        """Return the changes of an attempt to the arguments or to the environment.
 
         Args:
-            attempt: its number, 1 for the first, which changes nothing.
+            attempt: the attempt's number; attempt 1 changes nothing.
             what: ``arguments`` or ``environment``.
         """
         if attempt < 2 or not self.attempts:
@@ -68,21 +68,21 @@ class Options:
 
 
 class Protected(NamedTuple):
-    """A function as its author wrote it, and its options."""
+    """The undecorated function and its options."""
 
     function: Callable[..., Any]
     options: Options
 
 
 def checked(name: str, given: Mapping[str, Any]) -> Options:
-    """Return the options of a function as they are meant.
+    """Return the checked options of a function.
 
     Args:
-        name: what the function is called where its options do not say.
-        given: the options by name, as they were written.
+        name: the function's name if its options have none.
+        given: the options by name, as the user wrote them.
 
     Raises:
-        TypeError: an option is unknown, or of a wrong kind.
+        TypeError: an option is unknown, or has a wrong type.
         ValueError: a number is out of range.
     """
     known = [field.name for field in dataclasses.fields(Options)]
@@ -100,7 +100,7 @@ def checked(name: str, given: Mapping[str, Any]) -> Options:
         retries = len(attempts) or (RETRIES if asked or told.get("outputs") else 0)
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise ValueError(f"@whesl.task of {name}: retries is a number of at least 0, not {retries!r}")
-    if retry_on is None:  # retries without retry_on are for every failure
+    if retry_on is None:  # without retry_on every failure is retried
         retry_on = (Exception,) if attempts or told.get("retries") else ()
     for files in ("inputs", "outputs"):
         _check_files(name, files, told.get(files, ()))
@@ -120,10 +120,10 @@ def checked(name: str, given: Mapping[str, Any]) -> Options:
 
 
 def job_name(name: str) -> str:
-    """Return a function's name as rules may name a job.
+    """Return a function's name as a name of a job in rules.
 
     Args:
-        name: its qualified name.
+        name: the function's qualified name.
     """
     short = name.rpartition("<locals>.")[2]
     kept = "".join(one if one.isascii() and (one.isalnum() or one in "_-.") else "_" for one in short)
@@ -177,12 +177,12 @@ def check_arguments(function: Callable[..., Any], options: Options) -> None:
     """
     if not options.attempts:
         return
-    import inspect  # only where it is needed: each process of a function loads this module
+    import inspect  # imported only here, since each process of a function loads this module
 
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return  # functions of some extension modules do not say what they take
+        return  # functions of some extension modules have no signature
     if any(one.kind is one.VAR_KEYWORD for one in parameters):
         return
     known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
@@ -210,7 +210,7 @@ def retried(options: Options, error: BaseException) -> bool:
     """Whether another attempt follows an exception.
 
     Args:
-        options: the function's.
-        error: what its attempt has raised.
+        options: the function's options.
+        error: the exception that the attempt has raised.
     """
     return bool(options.retries) and isinstance(error, (OutputMissingError, *options.retry_on))

@@ -1,8 +1,8 @@
-"""Functions, arguments, results and exceptions, as bytes in files of the call's own directory.
+"""Functions, arguments, results and exceptions, pickled into files of the call's directory.
 
-The only module that pickles. Whoever can write what is read here can run programs as the user already: it is
-a regular file of this user, mode 0600, in a directory with mode 0700, and both are looked at on the open
-file. Nothing that came over a socket is read.
+Only this module pickles. Whoever can write the files read here can already run programs as the user: each is
+a regular file of this user with mode 0600 in a directory with mode 0700, which is checked on the open file.
+Data from a socket is never unpickled.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from whesl.runtime.functions.errors import UnpicklableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-CALL, OUTCOME = "call", "outcome"  # files: in the call's directory, in an attempt's
+# Names of the file in the call's directory, and of the one in an attempt's directory.
+CALL, OUTCOME = "call", "outcome"
 _PROTOCOL = 5
 
 
 class Call(NamedTuple):
-    """A call of a protected function: that function (as it is decorated) and its arguments."""
+    """A call of a protected function: the decorated function and its arguments."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -36,8 +37,7 @@ class Call(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How an attempt's function ended: it returned a value, or raised an exception, whose traceback is a
-    text."""
+    """How an attempt ended: the function's value, or its exception with the traceback as text."""
 
     value: Any = None
     error: BaseException | None = None
@@ -45,10 +45,14 @@ class Outcome(NamedTuple):
 
 
 def write_call(path: str, call: Call) -> None:
-    """Write a call down. Raises UnpicklableError, OSError."""
-    main = sys.modules.get(
-        "__mp_main__"
-    )  # a script as multiprocessing imports it in a process that it spawns
+    """Write a call into a file. Raises UnpicklableError, OSError.
+
+    Args:
+        path: the file.
+        call: the function and its arguments.
+    """
+    # The main script is imported as multiprocessing does in a spawned process.
+    main = sys.modules.get("__mp_main__")
     if main is not None:
         cloudpickle.register_pickle_by_value(main)
     try:
@@ -61,15 +65,19 @@ def write_call(path: str, call: Call) -> None:
 
 
 def read_call(path: str) -> Call:
-    """Return a call; imports the function's module. Raises whatever that raises."""
+    """Return the call in a file; import the function's module, and raise any exception of that import."""
     return Call(*_read(path))
 
 
 def write_outcome(path: str, outcome: Outcome) -> Outcome:
-    """Write down how an attempt ended, and return what was written.
+    """Write an attempt's outcome into a file, and return the outcome as written.
 
-    An exception that cannot be pickled is written without the arguments and attributes that cannot. What
-    still cannot be pickled becomes an ``UnpicklableError`` that has its type and text. Raises OSError.
+    An exception that cannot be pickled is written without its unpicklable arguments and attributes. If that
+    also fails, an ``UnpicklableError`` with its type and text is written. Raises OSError.
+
+    Args:
+        path: the file.
+        outcome: how the attempt ended.
     """
     try:
         return _written(path, outcome)
@@ -78,7 +86,7 @@ def write_outcome(path: str, outcome: Outcome) -> Outcome:
     except Exception as problem:  # whatever an object's own methods raise
         reason = problem
     if outcome.error is not None:
-        with contextlib.suppress(Exception):  # likewise; what is wrong with it is told below
+        with contextlib.suppress(Exception):  # the error of the exception's own methods is reported below
             return _written(path, outcome, lenient=True)
     outcome = _instead(outcome, reason)
     _write(path, tuple(outcome))
@@ -93,7 +101,7 @@ def _written(path: str, outcome: Outcome, *, lenient: bool = False) -> Outcome:
 
 
 def read_outcome(path: str) -> Outcome | None:
-    """Return how an attempt ended, None when it has left nothing. Raises UnpicklableError, OSError."""
+    """Return an attempt's outcome, None without a file. Raises UnpicklableError, OSError."""
     try:
         return Outcome(*_read(path))
     except FileNotFoundError:
@@ -118,37 +126,37 @@ def _instead(outcome: Outcome, problem: Exception) -> Outcome:
 
 
 def _check_comes_back(error: BaseException, *, lenient: bool) -> None:
-    """Raise what keeps an exception from being the same in another process."""
+    """Raise an exception if another process cannot unpickle an exception as the same one."""
     back = pickle.loads(_dumped(error, lenient=lenient))  # noqa: S301  # of bytes that were made in this line
     if type(back) is not type(error):
         raise TypeError(f"it comes back as {type(back).__qualname__}")
 
 
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # cloudpickle has no types
-    """A pickler of whatever a function returns or raises.
+    """A pickler for values that a function returns or raises.
 
-    An exception is made again without its own ``__init__``. Python's own way calls it with ``error.args``,
-    which are the arguments of the base class: an ``__init__`` with other parameters refuses them.
+    An exception is unpickled without a call of its ``__init__``. Python's default calls it with
+    ``error.args``, the arguments of the base class, which an ``__init__`` with other parameters refuses.
     """
 
     def __init__(self, file: io.BufferedIOBase, *, lenient: bool = False) -> None:
         """Make a pickler.
 
         Args:
-            file: where the bytes go.
-            lenient: leave out of exceptions what cannot be pickled, in place of failing.
+            file: the file that is written.
+            lenient: whether to leave out unpicklable parts of exceptions instead of failing.
         """
         super().__init__(file, _PROTOCOL)
         self._lenient = lenient
 
     def reducer_override(self, obj: Any) -> Any:
-        """Return how an object is made again; Python's pickler asks for it, by this name."""
+        """Return the function and arguments that remake an object; Python's pickler calls this method."""
         if not isinstance(obj, BaseException) or _says_how_it_is_made(type(obj)):
             return super().reducer_override(obj)
         reduced: Any = obj.__reduce_ex__(_PROTOCOL)
         args, state = reduced[1], reduced[2] if len(reduced) > 2 else None
         if sys.version_info >= (3, 11) and isinstance(obj, BaseExceptionGroup):  # noqa: F821  # not in 3.10
-            # Its args are those of its class; Python's own base takes these.
+            # ``args`` of the group may be those of its own class; Python's base class needs these two.
             args = (obj.message, list(obj.exceptions))
         if self._lenient:
             args = tuple(one if _can_be_dumped(one) else repr(one) for one in args)
@@ -162,7 +170,7 @@ def _says_how_it_is_made(kind: type[BaseException]) -> bool:
 
 
 def _exception(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
-    """Return an exception as Python's own base of its class makes it from ``args``."""
+    """Return an exception made from ``args`` by the built-in base class of its class."""
     base = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     made: BaseException = base.__new__(kind, *args)
     base.__init__(made, *args)  # type: ignore[misc]  # it is the base of ``kind`` itself
@@ -184,7 +192,7 @@ def _dumped(value: Any, *, lenient: bool) -> bytes:
 
 
 def _write(path: str, value: Any, *, lenient: bool = False) -> None:
-    """Write a file of the user's own that appears at once and whole."""
+    """Write a private file of the user atomically."""
     partial = f"{path}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(partial, "wb", opener=lambda name, _: os.open(name, flags, 0o600)) as file:

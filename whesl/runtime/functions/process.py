@@ -1,7 +1,7 @@
-"""What a function's process does: read the call, call the function, leave behind how that ended.
+"""The process of a function: reads the call, calls the function, writes the outcome.
 
-Run as ``python -m whesl.runtime.functions.process DIRECTORY``, or called in a fork of ``template``. The
-directory is the call's; the number of the attempt is in the environment.
+Run as ``python -m whesl.runtime.functions.process DIRECTORY`` with the call's directory, or called in a fork
+of ``template``. The number of the attempt is in the environment.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from whesl.runtime.functions.options import Files
 
-PLACE = "path.json"  # in the call's directory: where modules are looked for
-IMPORTED = "imported.json"  # in an attempt's: modules that its function has imported
+PLACE = "path.json"  # file in the call's directory with the search path for modules
+IMPORTED = "imported.json"  # file in an attempt's directory with the modules that its function has imported
 RESTARTS = "WHESL_RESTART_COUNT"
-# Modules that a process must not inherit by fork: what they have begun is one process's alone.
+# Module that a process must not inherit by fork, since its state belongs to one process.
 _UNSHARED = "mpi4py.MPI"
 
 
@@ -37,18 +37,17 @@ def main(directory: str) -> int:
     """Run an attempt, and return its exit status.
 
     Args:
-        directory: the call's.
+        directory: the call's directory.
     """
-    faulthandler.enable()  # a segmentation fault then says in which line
+    faulthandler.enable()  # at a segmentation fault, print the line
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(
-            line_buffering=True
-        )  # rules, and limits on silence, see each line when it is printed
+        # Each line is written at once, for rules and limits on silence.
+        sys.stdout.reconfigure(line_buffering=True)
     before = set(sys.modules)
     attempt = int(os.environ.get(RESTARTS, "0")) + 1
     with open(f"{directory}/{PLACE}") as file:  # noqa: PTH123
         sys.path[:] = json.load(file)
-    from whesl.runtime.functions import payload  # with the caller's path: cloudpickle may be in it alone
+    from whesl.runtime.functions import payload  # imported after the path is set, on which cloudpickle may be
 
     options = Options()
     try:
@@ -57,7 +56,7 @@ def main(directory: str) -> int:
         options = protected.options
         value = _called(protected, attempt, call.args, dict(call.kwargs))
         outcome = payload.Outcome(value=value)
-    except BaseException as error:  # SystemExit and KeyboardInterrupt are the caller's, too
+    except BaseException as error:  # the caller also gets SystemExit and KeyboardInterrupt
         trace = "".join(traceback.format_exception(type(error), error, _own(error)))
         outcome = payload.Outcome(error=error, traceback=trace)
     place = f"{directory}/attempt-{attempt}"
@@ -68,7 +67,7 @@ def main(directory: str) -> int:
     elif outcome.traceback:
         sys.stderr.write(outcome.traceback)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # closed by the function
+        with contextlib.suppress(Exception):  # the function may have closed the stream
             stream.flush()
     return 0 if outcome.error is None else rules.AGAIN if again else rules.RAISED
 
@@ -90,11 +89,11 @@ def _called(protected: Protected, attempt: int, args: Sequence[Any], kwargs: dic
 def changed(
     function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], changes: Mapping[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """Return a call's arguments with some of them changed, however they were given.
+    """Return a call's arguments with some of them changed, whether given by position or by name.
 
     Args:
-        function: the function.
-        args, kwargs: the call's.
+        function: the function that is called.
+        args, kwargs: the call's arguments.
         changes: new values, by name.
     """
     if not changes:
@@ -106,17 +105,17 @@ def changed(
     for name, value in changes.items():
         if name in bound.signature.parameters and name not in further:
             bound.arguments[name] = value
-        else:  # the options were checked for names that the function does not take
+        else:  # the function takes any name: ``check_arguments`` has refused others
             bound.arguments.setdefault(further[0], {})[name] = value
     return bound.args, bound.kwargs
 
 
 def files(named: Files, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """Return absolute paths (globs) of files that options name.
+    """Return absolute paths (globs) of the files in an option.
 
     Args:
-        named: one, several, or a function of the call's arguments that returns either.
-        args, kwargs: the call's.
+        named: one path, several, or a function of the call's arguments that returns either.
+        args, kwargs: the call's arguments.
     """
     told = named(*args, **kwargs) if callable(named) else named
     several = [told] if isinstance(told, str | os.PathLike) else told
@@ -124,10 +123,10 @@ def files(named: Files, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[
 
 
 def broken(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return what is wrong with files after a function has returned: one is missing, or older than an input.
+    """Return the faults of output files, a sentence each: one is missing, or older than an input.
 
     Args:
-        outputs, inputs: absolute globs.
+        outputs, inputs: absolute globs of the files.
     """
     if not outputs:
         return []
@@ -153,7 +152,7 @@ def _own(error: BaseException) -> Any:
 
 
 def _tell_imported(place: str, before: set[str]) -> None:
-    """Write down what modules a good call has needed, for processes to come to inherit them."""
+    """Write the modules that a successful call has imported, so that later processes inherit them."""
     new = [name for name, one in sys.modules.items() if name not in before and getattr(one, "__spec__", None)]
     if not new or _UNSHARED in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""What the options of a function mean as a specification: the same rules as of any task. Pure."""
+"""The specification of a function's options: rules of the same kind as for any task. Pure."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 
 from whesl.runtime.functions.options import Options
 
-# The exit status of a function's process whose exception is to be followed by another attempt, and of one
-# whose exception is not: numbers that hardly any program uses. Then a shell's for what cannot be started.
+# Exit status of a function's process after an exception with another attempt, and after one without: numbers
+# that hardly any program uses. The next line has a shell's statuses for a program that cannot be started.
 AGAIN, RAISED = 213, 214
 _NOT_STARTED = (126, 127)
 EXCEPTION = "CALL_FAILED"
-# The variable with the call's directory, and the file there that ``whesl.progress`` writes to.
+# Variable with the call's directory, and name of the file there that ``whesl.progress`` writes.
 DIRECTORY = "WHESL_CALL"
 PROGRESS = "progress"
 
 
 def specification(options: Options) -> str:
-    """Return the specification (ESL) of a function's options; empty where they ask for nothing.
+    """Return the specification (ESL) of a function's options; empty where they need no rule.
 
     Args:
-        options: the function's.
+        options: the function's options.
     """
     seen = []
     if options.retries:
@@ -56,7 +56,7 @@ def _arguments(options: Options) -> str:
 
 
 def _kept(environment: dict[str, str]) -> dict[str, str]:
-    """Return variables as they are: in a specification, ``${`` would begin the name of something else."""
+    """Return variables with ``${`` escaped, which would begin a placeholder in a specification."""
     return {name: text.replace("${", "$${") for name, text in environment.items()}
 
 

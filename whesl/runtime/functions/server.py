@@ -1,9 +1,9 @@
 """The isolator that is kept for many calls: one for each process that calls protected functions.
 
-It loads what keepers and isolators need once, starts the template, and forks a keeper (``call_keeper``) for
-each call. It is its caller's child and hears of calls by a socket that both have inherited, so there is
-nobody to authenticate: no other process can reach it. A call goes on when it dies; the caller starts another
-one.
+The server loads the modules of keepers and isolators once, starts the template, and forks a keeper
+(``call_keeper``) for each call. It is a child of the caller and gets calls by an inherited socket, which no
+other process can reach, so that no authentication is needed. A call goes on if the server dies; the caller
+starts another server.
 
 Run as ``python -m whesl.runtime.functions.server SOCKET``.
 """
@@ -30,20 +30,20 @@ class Server:
     """Serves one process, and the functions that it calls.
 
     Args:
-        asked: where calls come from.
+        asked: the socket that the caller's requests come from.
     """
 
     def __init__(self, asked: socket.socket) -> None:
         self._asked: socket.socket | None = asked
-        # Calls by functions: their processes are forks of the template and inherit this.
+        # Sockets for calls by functions, whose processes inherit the second one from the template.
         self._nested, self._inherited = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._template: Template | None = None
         self._program: subprocess.Popen[bytes] | None = None
         self._imports = True
-        self._calls: dict[
-            int, tuple[int, socket.socket]
-        ] = {}  # by the descriptor of its keeper: that, its caller
-        self._callers: dict[int, int] = {}  # the keeper's descriptor by that of its caller's socket
+        # Process id of each call's keeper, and socket to the caller, by the keeper's pidfd.
+        self._calls: dict[int, tuple[int, socket.socket]] = {}
+        # The keeper's pidfd, by the descriptor of the socket to the caller.
+        self._callers: dict[int, int] = {}
         self._poller = select.poll()
 
     def serve(self) -> None:
@@ -77,7 +77,7 @@ class Server:
             self._template_ended()
 
     def _hear(self, source: socket.socket) -> bool:
-        """Take a call; False where no process can make one any more."""
+        """Take a call from a socket; return False where no process can send one any more."""
         message, descriptors, _, _ = socket.recv_fds(source, 1, _DESCRIPTORS)
         if message == CALL and len(descriptors) == _DESCRIPTORS:
             self._begin(socket.socket(fileno=descriptors[0]), descriptors[1:])
@@ -103,9 +103,8 @@ class Server:
         self._calls[keeper] = pid, link
         self._callers[link.fileno()] = keeper
         self._poller.register(keeper, select.POLLIN)
-        self._poller.register(
-            link, 0
-        )  # only whether the caller has closed the connection: its messages are for the keeper
+        # The server only watches whether the caller closes the connection; the keeper reads its messages.
+        self._poller.register(link, 0)
 
     def _end(self, keeper: int) -> None:
         pid, link = self._calls.pop(keeper)
@@ -113,7 +112,7 @@ class Server:
         os.close(keeper)
         os.waitpid(pid, 0)
         del self._callers[link.fileno()]
-        with contextlib.suppress(KeyError):  # the caller had let go
+        with contextlib.suppress(KeyError):  # the caller had already closed the connection
             self._poller.unregister(link)
         link.close()
 
@@ -129,8 +128,7 @@ class Server:
         self._poller.register(ours, 0)
 
     def _template_ended(self) -> None:
-        """Start another template, which imports nothing: what the last one was told to import has ended
-        it."""
+        """Start another template that imports nothing, since an import has ended the last template."""
         assert self._template is not None and self._program is not None
         self._poller.unregister(self._template.asked)
         self._template.asked.close()
@@ -145,7 +143,7 @@ def main(descriptor: int) -> None:
     """Serve the process that has started this one.
 
     Args:
-        descriptor: of the socket.
+        descriptor: descriptor of the socket to that process.
     """
     Server(socket.socket(fileno=descriptor)).serve()
 

@@ -31,7 +31,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _DONE = "completed"
 _SEEN_BY = {"silence": FunctionSilentError, "progress": FunctionStalledError}
-_OFTEN = 0.2  # seconds between two lines that tell progress
+_OFTEN = 0.2  # least seconds between two writes of progress
 
 
 @overload
@@ -43,7 +43,7 @@ def task(**given: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def task(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
-    """Have a function run in a process of its own, with rules for what may go wrong.
+    """Run a function's calls in processes of their own, with rules for failures.
 
     Used as ``@whesl.task`` or ``@whesl.task(retry_on=OSError, ...)``. The decorated function is called as
     before and returns what it returned before; executors take it as they take any function.
@@ -54,7 +54,7 @@ def task(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
             ``outputs``, ``silence``, ``no_progress`` (seconds), ``rules``, ``name``, ``observe``, ``keep``.
 
     Raises:
-        TypeError, ValueError: an option, or the function, is none that can be had.
+        TypeError, ValueError: an option is wrong, or the function cannot be a task.
     """
     if function is None:
         return functools.partial(_decorated, given=given)
@@ -85,7 +85,7 @@ def _decorated(function: Callable[..., Any], given: dict[str, Any]) -> Callable[
 
 
 def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function in a process of its own, and return what it returns or raise what it raises."""
+    """Call a function in a process of its own; return its value or raise its exception."""
     asked: options.Options = getattr(function, MARKED).options
     instance = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
     directory = f"{connection.home()}/tasks/functions/{asked.name}_{instance}"
@@ -123,10 +123,10 @@ def _judged(name: str, answer: dict[str, Any], outcome: payload.Outcome | None, 
     """Return a call's result, or raise its exception, or the error for a process that ended without a result.
 
     Args:
-        name: the function's.
-        answer: how its task ended.
-        outcome: what its last attempt left.
-        directory: the call's.
+        name: the function's name.
+        answer: how the call's task ended.
+        outcome: the outcome that the last attempt left, None without one.
+        directory: the call's directory.
     """
     code, reason = answer["code"], answer["reason"]
     if outcome is not None and outcome.error is not None:
@@ -155,7 +155,7 @@ def _raise(error: BaseException, trace: str) -> None:
 
 
 def _tidy(directory: str, *, remove: bool) -> None:
-    """Remove a call's record, or of it only arguments and results."""
+    """Remove a call's directory, or only the arguments and results in it."""
     if remove:
         shutil.rmtree(directory, ignore_errors=True)
         return
@@ -166,16 +166,16 @@ def _tidy(directory: str, *, remove: bool) -> None:
 
 
 class _Told:
-    """When progress was last written down."""
+    """Time of the last write of progress, seconds of the monotonic clock."""
 
     at = -math.inf
 
 
 def progress(number: float) -> None:
-    """Say how far a function has come: ``no_progress`` counts from when this number last rose.
+    """Report a function's progress: ``no_progress`` counts from the last time that this number rose.
 
-    Called outside of a protected function, it does nothing. Cheap enough for an inner loop: a fifth of a
-    second has to be between two numbers that are written down.
+    Called outside of a protected function, it does nothing. Cheap enough for an inner loop: numbers are
+    written at most every fifth of a second.
 
     Args:
         number: steps, epochs, bytes, a fraction: anything that rises. 0 or more.

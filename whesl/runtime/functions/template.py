@@ -1,15 +1,13 @@
-"""The interpreter that functions' processes are forked from: it has loaded what they need, and runs none
-itself.
+"""The template: an interpreter with loaded modules that functions' processes are forked from.
 
-It is a process of its own, started anew and not a fork of the caller: a fork of a program with threads may
-find their locks held for ever. For each attempt that is asked for it forks the attempt's runner
-(``program_runner``). After the first good call of a function it imports the modules that the call has
-imported, so that later ones inherit them; what has threads afterwards cannot be forked, and ends.
+The template is started as a new process, not as a fork of the caller: in a fork of a program with threads,
+locks may be held for ever. For each requested attempt it forks the attempt's runner (``program_runner``).
+After the first successful call of a function it imports the modules that the call has imported, so that later
+calls inherit them; a template that has threads afterwards cannot be forked, and ends.
 
-Run as ``python -m whesl.runtime.functions.template SOCKET CALLS``, sockets that it has inherited: one by
-which it is asked, and one by which functions' processes ask for calls of their own. A message is one letter,
-and
-descriptors: ``START`` with a socket and the standard streams of an attempt, ``IMPORT`` with a file.
+Run as ``python -m whesl.runtime.functions.template SOCKET CALLS`` with two inherited sockets: one for
+requests to the template, and one by which functions' processes request calls of their own. A message is a
+letter and descriptors: ``START`` with a socket and an attempt's standard streams, ``IMPORT`` with a file.
 """
 
 from __future__ import annotations
@@ -33,20 +31,20 @@ if TYPE_CHECKING:
 
 START, IMPORT = b"s", b"i"
 DESCRIPTORS = 4
-NAME = b"whesl-function"  # 15 bytes at most: by it, the program is told from its runner
-UNFIT = 3  # its exit status when it cannot be forked any more
+NAME = b"whesl-function"  # name of the program's process, unlike its runner's; at most 15 bytes
+UNFIT = 3  # exit status of a template that cannot be forked any more
 
 
 def serve(asked: socket.socket, calls: socket.socket) -> int:
-    """Fork runners until no process can ask for one any more, and return the exit status.
+    """Fork runners until no process can request one any more, and return the exit status.
 
     Args:
-        asked: where the messages come from.
-        calls: where functions' processes ask for calls.
+        asked: the socket that requests come from.
+        calls: the socket by which functions' processes request calls.
     """
-    # no process waits for a runner: its status stands in a file
+    # no process waits for a runner, which writes its status into a file
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    importlib.import_module("whesl.runtime.functions.payload")  # for all that are forked
+    importlib.import_module("whesl.runtime.functions.payload")  # imported once for all forks
     gc.freeze()
     while True:
         message, descriptors, _, _ = socket.recv_fds(asked, 1, DESCRIPTORS)
@@ -65,19 +63,19 @@ def serve(asked: socket.socket, calls: socket.socket) -> int:
 
 
 def _import(file: int) -> None:
-    """Import modules that a good call has imported before."""
+    """Import the modules listed in a file, which a successful call has imported."""
     with contextlib.suppress(OSError, ValueError), open(file, "rb", closefd=False) as opened:
         told = json.load(opened)
         sys.path[:] = told["path"]
         for name in told["modules"]:
-            with contextlib.suppress(Exception, SystemExit):  # then the call itself shows it
+            with contextlib.suppress(Exception, SystemExit):  # an error shows in the next call
                 importlib.import_module(name)
     gc.collect()
     gc.freeze()
 
 
 def _run(descriptors: list[int]) -> NoReturn:
-    """Become an attempt's runner."""
+    """Become an attempt's runner, in a fork of the template."""
     code = 126
     try:
         os.setsid()
@@ -89,14 +87,14 @@ def _run(descriptors: list[int]) -> NoReturn:
             os.environ.clear()
             os.environ.update(begin["environment"])
             os.chdir(begin["workdir"])
-            # The mark before the answer: the isolator finds the runner by it.
+            # The mark is set before the answer, since the isolator finds the runner by it.
             program_runner.take_mark(begin["mark"])
             link.sendall(str(os.getpid()).encode())
         for descriptor in streams:
             if descriptor > 2:
                 os.close(descriptor)
         code = program_runner.run(begin["status"], _function(begin["call"]))
-    except BaseException as error:  # nothing of this process may go on as the template
+    except BaseException as error:  # this fork must not go on as the template
         with contextlib.suppress(Exception):
             sys.stderr.write(f"whesl: a function's process could not begin: {error!r}\n")
             sys.stderr.flush()
@@ -106,12 +104,11 @@ def _run(descriptors: list[int]) -> NoReturn:
 
 def _function(directory: str) -> Callable[[], NoReturn]:
     def become() -> NoReturn:
-        # As in an interpreter that has just begun.
+        # A new interpreter ignores these signals.
         for signum in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(signum, signal.SIG_IGN)
-        if (
-            "numpy.random" in sys.modules
-        ):  # else each process would draw the same numbers; random sees to it itself
+        # Without a new seed each process would draw the same numbers; Python's random reseeds after a fork.
+        if "numpy.random" in sys.modules:
             sys.modules["numpy.random"].seed()
         with open("/proc/self/comm", "wb") as name:  # noqa: PTH123
             name.write(NAME)
@@ -121,10 +118,10 @@ def _function(directory: str) -> Callable[[], NoReturn]:
 
 
 def received(link: socket.socket) -> Any:
-    """Return the JSON that the other side sends until it sends no more.
+    """Return the JSON that the other side of a socket sends before it closes the sending direction.
 
     Args:
-        link: a stream.
+        link: a stream socket.
     """
     content = bytearray()
     while block := link.recv(1 << 16):

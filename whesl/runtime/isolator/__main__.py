@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient
 
 EXIT_LOCKED = 73
-EXIT_IO = 74  # EX_IOERR of sysexits.h
+EXIT_IO = 74  # exit status when the task's files cannot be read: EX_IOERR of sysexits.h
 
 
 def _client(job: Job) -> CoordinatorClient | None:
-    """Return the connection to the coordinator; without one, its weight is not even loaded."""
+    """Return the connection to the coordinator; without a coordinator, load no client code."""
     if not job.setup.coordinator:
         return None
     from whesl.runtime.wire.client import CoordinatorClient
@@ -41,8 +41,8 @@ def _client(job: Job) -> CoordinatorClient | None:
 
 
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
-    """Return the job's allocation, with a Flux instance inside where that is wanted and possible."""
-    if job.setup.rjms == manager_table.HOST:  # a task of this host alone, also inside a job
+    """Return the job's allocation, with a Flux instance inside the job where one is wanted and possible."""
+    if job.setup.rjms == manager_table.HOST:  # the task runs on this host alone, even inside a job
         return HostAllocation(os.environ)
     outer = current_allocation(os.environ)
     if not manager_table.may_hold_flux(job.setup.rjms, job.inner):
@@ -53,18 +53,18 @@ def _allocation(job: Job, directory: TaskDir) -> Allocation:
 
 
 def main(arguments: list[str]) -> int:
-    """Look after one task until it is over, and return its exit status.
+    """Supervise one task until it is over, and return its exit status.
 
     Args:
-        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, where the caller holds it;
-            ``--keeper`` and the number of the process that has started this one.
+        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, where the caller holds
+            the lock; ``--keeper`` and the process number of the keeper that has started this process.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.raiseExceptions = False  # a log line that cannot be written raises nothing
     try:
         return _look_after(arguments)
     except OSError as error:
-        # What could not be read is not gone: the keeper starts another isolator, which reads it again.
+        # The files may be readable later: the keeper starts another isolator, which retries.
         logging.error("the task's files cannot be reached: %s", file_retry.told(error))
         return EXIT_IO
 
@@ -112,5 +112,5 @@ def _look_after(arguments: list[str]) -> int:
 if __name__ == "__main__":
     status = main(sys.argv[1:])
     logging.shutdown()
-    # All files are closed. An orderly end of the interpreter takes 20 ms, for which the caller would wait.
+    # All files are closed. An orderly exit of the interpreter would delay the caller by 20 ms.
     os._exit(status)

@@ -35,21 +35,21 @@ if TYPE_CHECKING:
     from whesl.checkpoints.messages import Reply, ToCoordinator
 
 LOG = logging.getLogger(__name__)
-LOOK = 0.1  # seconds between two looks at what is being written
+LOOK = 0.1  # seconds between two looks at the checkpoint files being written
 COMMANDS: tuple[type[Command], ...] = (AskCheckpoint, TellPrediction, TellLost)
-SETTLED = 1.0  # seconds for which a written file has to stay as it is
+SETTLED = 1.0  # seconds without change after which a checkpoint file counts as complete
 _NAMED = 4
-AWAY = 30.0  # seconds without an answer of the coordinator of checkpoints
+AWAY = 30.0  # seconds without an answer after which the checkpoint coordinator counts as absent
 
 
 class Checkpoints:
     """Asks for checkpoints of one task's program.
 
     Args:
-        task: its id.
-        tell: has a call made in the event loop, from any thread.
-        feed: takes an event, in the event loop.
-        signal: sends a signal to the attempt, in the event loop.
+        task: the task's id.
+        tell: schedules a call in the event loop; may be called from any thread.
+        feed: hands an event to the core; called in the event loop.
+        signal: sends a signal to the attempt; called in the event loop.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Checkpoints:
         self._lost: set[str] = set()
 
     def perform(self, command: AskCheckpoint | TellPrediction | TellLost) -> None:
-        """Begin what a command asks for; CheckpointDone follows an AskCheckpoint."""
+        """Carry out a checkpoint command; a CheckpointDone event follows an AskCheckpoint."""
         if isinstance(command, TellLost):
             self._lost.add(command.node)
         call = self._ask if isinstance(command, AskCheckpoint) else self._tell_of
@@ -78,8 +78,8 @@ class Checkpoints:
             self._say(_predicted(command.prediction))
 
     def _say(self, message: ToCoordinator) -> Reply | None:
-        """Tell the coordinator of checkpoints; None where there is none, or it does not answer."""
-        # Only here: most tasks have none, and need not load it.
+        """Send a message to the checkpoint coordinator; None if there is no coordinator or no answer."""
+        # Imported here since most tasks have no checkpoint coordinator.
         from whesl.checkpoints import control, rendezvous
 
         try:
@@ -108,10 +108,10 @@ class Checkpoints:
         )
         self._tell(lambda: self._feed(event))
 
-    # Through the client
+    # Checkpoints through the program's client
 
     def _through_client(self, command: AskCheckpoint, arguments: JobCheckpoint) -> tuple[str, str] | None:
-        """Return the checkpoint, or why there is none; None for a program without a client."""
+        """Return the checkpoint and the reason of a failure, one of them empty; None without a client."""
         from whesl.checkpoints.messages import StatusAsked
 
         first = self._say(StatusAsked())
@@ -122,7 +122,7 @@ class Checkpoints:
             return "", "the coordinator of checkpoints does not answer"
         taken: Any = answer.status.get("checkpoint")
         if taken is None and not answer.refused:
-            return _whole(answer), ""  # the node's state is in a checkpoint that was taken since
+            return _whole(answer), ""  # a checkpoint taken since the request holds the node's state
         if taken is None:
             return "", answer.text
         return self._followed(command, taken["number"], arguments.timeout)
@@ -149,7 +149,8 @@ class Checkpoints:
             heard = time.monotonic()
             whole: Any = answer.status["checkpoints"]
             ended: Any = answer.status["ended"]
-            if (newest := max(whole, default=0)) >= number:  # a new coordinator may have begun another one
+            # A restarted coordinator may have begun another checkpoint.
+            if (newest := max(whole, default=0)) >= number:
                 return f"checkpoint {newest}", ""
             if answer.status["tried_again"]:
                 number = max(number, ended["number"] + 1)
@@ -157,13 +158,13 @@ class Checkpoints:
             if ended is not None and ended["number"] >= number:
                 return "", f"checkpoint {number} was given up: {ended['why']}"
             if answer.status["checkpoint"] is None and _has_joined(command, answer):
-                # The coordinator was killed before an agent had heard of it, and started anew.
+                # The checkpoint coordinator was killed before any agent heard of the request, and restarted.
                 again = self._request(command)
                 taken: Any = again.status.get("checkpoint") if again is not None else None
                 number = taken["number"] if taken is not None else number
         return "", f"checkpoint {number} did not become whole in {timeout:g} s"
 
-    # Of a program that cannot be changed
+    # Checkpoints of a program without a client
 
     def _from_outside(self, command: AskCheckpoint, arguments: JobCheckpoint) -> tuple[str, str]:
         if not (arguments.signal or arguments.trigger):
@@ -186,7 +187,7 @@ class Checkpoints:
     def _written(
         self, command: AskCheckpoint, arguments: JobCheckpoint, before: dict[str, tuple[int, int]]
     ) -> tuple[str, str]:
-        """Wait until the program has taken the trigger away, and its files grow no more."""
+        """Wait until the program has removed the trigger file and its checkpoint files stop growing."""
         until = time.monotonic() + arguments.timeout
         seen, since = before, time.monotonic()
         while time.monotonic() < until:
@@ -225,7 +226,7 @@ def _nodes(answer: Reply) -> list[Any]:
 
 
 def _has_joined(command: AskCheckpoint, answer: Reply) -> bool:
-    """Whether the node that a checkpoint is asked for, or any, is known to the coordinator of checkpoints."""
+    """Whether the checkpoint coordinator knows the node of the request, or any node if none is named."""
     nodes: Any = answer.status["nodes"]
     return any(nodes) if command.prediction is None else command.prediction.node in nodes
 
@@ -236,7 +237,7 @@ def _whole(answer: Reply) -> str:
 
 
 def _files(pattern: str) -> dict[str, tuple[int, int]]:
-    """Return time and size of each file that a glob fits."""
+    """Return the modification time and size of each file that matches a glob."""
     found = {}
     for name in glob.glob(pattern) if pattern else ():  # noqa: PTH207  Path.glob wants a directory first
         with contextlib.suppress(OSError):

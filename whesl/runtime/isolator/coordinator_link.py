@@ -1,5 +1,5 @@
-"""Messages from an isolator's coordinator; without a coordinator, files that people leave in the task's
-directory."""
+"""Messages from an isolator's coordinator; without a coordinator, files that users leave in
+the task's directory."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class CoordinatorLink:
     """The connection of one isolator to the coordinator.
 
     Args:
-        client: the connection, None to do without a coordinator.
-        left: what people leave in the task's directory; it is read where there is no coordinator.
+        client: the connection to the coordinator; None to run without a coordinator.
+        left: the requests that users leave in the task's directory, read when there is no coordinator.
     """
 
     def __init__(self, client: CoordinatorClient | None, left: Left) -> None:
@@ -38,22 +38,27 @@ class CoordinatorLink:
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
-        """The sockets that become readable when the coordinator has said something."""
+        """The sockets that become readable when the coordinator has sent a message."""
         return tuple(self._client.sockets) if self._client is not None else ()
 
     def next_deadline(self, now: float, *, paused: bool) -> float:
-        """Return when ``heard`` has to be called again at the latest, in the monotonic clock's seconds."""
+        """Return the latest time of the next call of ``heard``, in seconds of the monotonic clock.
+
+        Args:
+            now: the monotonic clock's time in seconds.
+            paused: whether the task is paused.
+        """
         if self._client is not None:
             return self._client.next_deadline()
         return self._left.next_deadline(now, paused=paused)
 
     def heard(self, now: float, *, paused: bool, begun: Callable[[], bool]) -> Iterator[Event]:
-        """Yield what has come, in order.
+        """Yield the events of received messages, in order.
 
         Args:
             now: the monotonic clock's time in seconds.
-            paused: whether the task waits for people.
-            begun: whether the task has had an attempt, asked after the messages that came have been handled.
+            paused: whether the task is paused.
+            begun: returns whether the task has had an attempt; called after the messages are handled.
         """
         if self._client is None:
             for message in self._left.taken(now, paused=paused):
@@ -69,11 +74,11 @@ class CoordinatorLink:
             yield CoordinatorFound()
 
     def send(self, message: AnyMessage) -> None:
-        """Send a message to the coordinator; without a coordinator nothing is sent."""
+        """Send a message to the coordinator; without a coordinator, do nothing."""
         if self._client is not None:
             self._client.send(message)
 
     def part(self) -> None:
-        """Repeat unacknowledged messages for a short while; leave the others in the coordinator's spool."""
+        """Resend unacknowledged messages for a short while; leave the rest in the coordinator's spool."""
         if self._client is not None:
             shutdown.part(self._client)

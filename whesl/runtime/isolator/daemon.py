@@ -1,7 +1,7 @@
-"""The isolator's event loop: it makes events of what happens, and carries out every command of the core.
+"""The isolator's event loop: it turns occurrences into events, and executes the core's commands.
 
-One thread waits here; what may take long runs in the worker. Whatever is carried out was written to the
-journal before.
+One thread waits here; calls that may take long run in the worker. Each action is written to the journal
+before it is carried out.
 """
 
 from __future__ import annotations
@@ -87,30 +87,30 @@ if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient
 
 LOG = logging.getLogger(__name__)
-# How long after this process the keeper may take to load, seconds; a cancelled task may have ended by then.
+# Seconds that the keeper may take to load after the isolator; a cancelled task may have ended by then.
 KEEPER_LOADS = 2.0
 SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
-# Within this many seconds a runner has become the task's command.
+# Seconds within which a runner becomes the task's command.
 SETTLED = 0.2
-# Seconds between two looks for a runner that is gone already, and for reports that may explain its end.
+# Seconds between two looks for the end of a runner without a descriptor, and for reports that explain an end.
 LOOK_AGAIN = 0.02
-# Events before which the core is told how far the attempt has come.
+# Events before which the core is told the attempt's progress.
 _AFTER_REACHED = (AttemptExited, Detections, JobExceptionSeen, NodeSeen, Tick)
-# Seconds for closing files, which a dead file system may hold up.
+# Limit in seconds for closing files, which a dead file system may delay.
 LETTING_GO = 1.0
 
 
 class Daemon:
-    """One isolator.
+    """The isolator of one task.
 
     Args:
-        directory: the task's; its lock is held by the caller.
-        job: what to run.
-        allocation: what the resource manager gave.
-        client: the connection to the coordinator, or None to do without one.
-        lock: looks whether another isolator has taken the task's lock over; None for nobody.
-        keeper: the process that has started this one; 0 for nobody.
+        directory: the task's directory, whose lock the caller holds.
+        job: the task to run.
+        allocation: the allocation of the resource manager.
+        client: the connection to the coordinator; None to run without a coordinator.
+        lock: watches whether another isolator has taken over the task's lock; None for no watch.
+        keeper: the process number of the keeper that has started this process; 0 for none.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Daemon:
         # A batch script's job ends with its keeper.
         self._keeper = Watched(keeper) if keeper and job.batch else None
         self._began = time.monotonic()
-        self._signals = Signals()  # before any thread exists
+        self._signals = Signals()  # made before any thread exists
         self._directory = directory
         self._job = job
         self._allocation = allocation
@@ -155,7 +155,7 @@ class Daemon:
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False
-        self._unexplained = False  # the attempt has ended, and reports that are awaited may say why
+        self._unexplained = False  # the attempt has ended, and awaited reports may explain its end
         self._alarm: float | None = None
         self._snapshot_due = 0.0
         self._finish: Finish | None = None
@@ -166,7 +166,7 @@ class Daemon:
         self._descriptors = Descriptors()
 
     def run(self) -> Finish:
-        """Look after the task until it is over."""
+        """Supervise the task until it is over."""
         own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
         if self._keeper is not None:
             own = (*own, *self._keeper.descriptors)
@@ -186,7 +186,7 @@ class Daemon:
     # Events -----------------------------------------------------------------------------------
 
     def _take_up(self) -> None:
-        """Tell the core what was found at the start: whether an attempt runs, which nodes there are."""
+        """Tell the core at the start whether the journal's last attempt still runs."""
         state = self._state
         alive: bool | None = None
         if state.attempt and state.claim == self._job.setup.claim and state.ended is None:
@@ -221,7 +221,7 @@ class Daemon:
             self._skimming.run(self._descriptors.all(), min(times))
 
     def _notice_stop(self) -> None:
-        """Take time in which this process did not run, or waited for a file system, out of all limits."""
+        """Extend all limits by the time in which this process did not run, or waited for a file system."""
         now = time.monotonic()
         if gap := self._stoppage.found(now):
             self._nodes.stopped(now)
@@ -232,7 +232,7 @@ class Daemon:
         return bool(self._state.attempt)
 
     def _followed(self) -> Attempt | None:
-        """Return the attempt whose output is read as it comes; of one that is over the rest is not read."""
+        """Return the attempt whose output is followed; None after its end or when it is not judged."""
         over = self._exit_seen or self._unexplained or not self._state.judges_output
         return None if over else self._attempt
 
@@ -262,20 +262,20 @@ class Daemon:
             self._feed(self._pending.popleft())
 
     def _end_with_keeper(self) -> None:
-        """End the task with its job: whoever has ended the job may not know of the task's processes."""
+        """End the task with its job, since the end of the job may spare the task's processes."""
         assert self._keeper is not None
         for descriptor in self._keeper.descriptors:
             self._descriptors.unregister(descriptor)
         keeper, self._keeper = self._keeper.pid, None
         if self._job.batch != keeper and not job_leader_identity.over(self._job.batch):
-            return  # the script may call another keeper
+            return  # the job's script lives, and may start another keeper
         attempt = self._attempt
         if attempt is not None:
             attempt_processes.end_at_once(self._state.token, attempt.pid)
         self._feed(JobEnded())
 
     def _look(self) -> None:
-        """Read what the task has written; judge its end only after its last line."""
+        """Read the task's new output; judge the attempt's end only after its last line was read."""
         if self._attempt is None or self._exit_seen:
             return
         number = self._attempt.number
@@ -307,18 +307,18 @@ class Daemon:
             self._feed(event)
 
     def _may_be_explained(self, number: int) -> bool:
-        """Whether an attempt's failure waits for the resource manager's word on what caused it; bounded."""
+        """Whether an attempt's failure waits, for a limited time, for reports that explain it."""
         now = time.monotonic()
         explained = self._observer.hears_job_exceptions and self._manager_events.may_tell_more(number, now)
         return self._nodes.may_tell_more(number, now) or explained
 
     def _may_be_signalled(self, code: int) -> bool:
-        """Whether a keeper that still loads may pass on the signal that ended the attempt; bounded."""
+        """Whether a keeper that is still loading may pass on the signal that ended the attempt."""
         loading = time.monotonic() < self._began + KEEPER_LOADS
         return loading and code - 128 in ENDING and self._state.phase is not Phase.STOPPING
 
     def _feed_nodes(self, event: Event) -> None:
-        """Take the resource manager's report of a node; detections that follow from it are added here."""
+        """Feed a report on a node to the core, with the detections that follow from it."""
         self._feed(self._observer.with_detections(event))
 
     # Commands -----------------------------------------------------------------------------------
@@ -343,9 +343,9 @@ class Daemon:
                 _PERFORM[type(command)](self, command)
 
     def _write(self, records: list[AnyRecord], now: float) -> None:
-        """Write records down before anything else is done; where there is no room, try again soon.
+        """Write records to the journal before anything else is done; on a full disk, retry soon.
 
-        Raises LockLostError when the task is another isolator's by now.
+        Raises LockLostError when another isolator has taken the task over.
         """
         if self._lock is not None and records and self._lock.look():
             lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
@@ -404,7 +404,7 @@ class Daemon:
             self._pending.append(self._starter.seen(self._attempt))
 
     def _of(self, number: int) -> tuple[str, int | None]:
-        """Return an attempt's token, and the process number of its runner where that is known."""
+        """Return an attempt's token, and the process number of its runner where the number is known."""
         attempt = self._attempt
         pid = attempt.pid if attempt is not None and attempt.number == number else 0
         return self._state.token, pid or None
@@ -429,7 +429,7 @@ class Daemon:
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
         from whesl.runtime.isolator.offline_configuration import (
-            read_configuration,  # only few tasks need it
+            read_configuration,  # imported here since only few tasks need it
         )
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
@@ -441,9 +441,9 @@ class Daemon:
         self._finish = command
 
     def _close(self) -> None:
-        """Close journal and connections: unacknowledged messages are repeated for a short while, then left.
+        """Close journal and connections: unacknowledged messages are resent for a short while, then left.
 
-        The result is written last: an isolator that is killed before it is started again, and repeats all.
+        The result is written last: an isolator killed before that is restarted, and repeats the steps.
         """
         finish = self._finish
         assert finish is not None
@@ -451,7 +451,7 @@ class Daemon:
             self._lock.close()
         if self._records.waiting:
             self._write([], self._clock())
-        # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
+        # Closing an inotify takes some milliseconds, during which the journal's last fsync can run.
         letting_go = threading.Thread(target=self._observer.close, name="letting-go", daemon=True)
         letting_go.start()
         told = partial(resume.understood, self._journal)

@@ -1,4 +1,4 @@
-"""What an isolator's event loop waits for: signals, sockets, and descriptors that come and go."""
+"""The sources of an isolator's event loop: signals, sockets, and temporary descriptors."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _MEANT = {signum: (int(signum), False) for signum in ENDING} | {
 
 
 class Signals:
-    """Signals as bytes on a socket. Made before any thread: threads inherit what is blocked."""
+    """Signals as bytes on a socket. Made before any thread, since threads inherit the signal mask."""
 
     def __init__(self) -> None:
         self._heard, self._written = socket.socketpair()
         for end in (self._heard, self._written):
             end.setblocking(False)
         signal.set_wakeup_fd(self._written.fileno(), warn_on_full_buffer=False)
-        for signum in heard():  # what is sent to all of a job is not to end this process
+        for signum in heard():  # signals sent to the whole job must not end the isolator
             signal.signal(signum, lambda *_: None)
-        # Blocked by whoever started this process, so that none was lost meanwhile.
+        # The starter of this process has blocked the signals, so that none was lost meanwhile.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable when there is one."""
+        """Return a descriptor that is readable when a signal has come."""
         return self._heard.fileno()
 
     def taken(self) -> list[tuple[int, bool]]:
-        """Return those that end the task's recovery, and whether they came to its program alone."""
+        """Return the signals that end the task's recovery, each with whether it went to the program alone."""
         with contextlib.suppress(BlockingIOError):
             return [_MEANT[signum] for signum in self._heard.recv(64) if signum in _MEANT]
         return []
 
     def wake(self) -> None:
-        """End the wait of another thread."""
+        """Make the event loop's thread stop waiting; called by another thread."""
         self._written.send(b"\0")
 
 
 class Descriptors:
-    """A poll of sockets, and of descriptors that follow the present attempt."""
+    """A poll of registered sockets, and of descriptors of the present attempt."""
 
     def __init__(self) -> None:
         self._poller = zmq.Poller()
@@ -57,7 +57,7 @@ class Descriptors:
             self._poller.register(item, zmq.POLLIN)
 
     def follow(self, descriptors: Iterable[int | None]) -> None:
-        """Beside what was registered, wait for exactly these."""
+        """Wait for exactly these descriptors besides the registered ones."""
         wanted = {descriptor for descriptor in descriptors if descriptor is not None}
         for descriptor in self._followed - wanted:
             self._poller.unregister(descriptor)
@@ -66,17 +66,17 @@ class Descriptors:
         self._followed = wanted
 
     def unregister(self, descriptor: int) -> None:
-        """Wait no more for one that was registered."""
+        """Stop waiting for a registered descriptor."""
         self._poller.unregister(descriptor)
 
     def forget(self, descriptor: int | None) -> None:
-        """Wait for one no more: it is about to be closed, and its number used again."""
+        """Stop waiting for a followed descriptor before it is closed, since its number may be reused."""
         if descriptor in self._followed:
             self._poller.unregister(descriptor)
             self._followed.discard(descriptor)
 
     def ready(self, milliseconds: int) -> list[object]:
-        """Wait; return what is readable."""
+        """Wait for at most ``milliseconds``; return the readable sources."""
         return [found for found, _ in self._poller.poll(milliseconds)]
 
     def all(self) -> Iterator[zmq.Socket[bytes] | int]:

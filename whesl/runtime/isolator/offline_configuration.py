@@ -1,4 +1,4 @@
-"""Reading from the coordinator's files what an absent coordinator does not answer."""
+"""The answer of an absent coordinator, read from the coordinator's files."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LIMIT = 30.0
 
 
 def read_configuration(register: Register) -> ConfigurationRead:
-    """Return what the coordinator would answer to a registration, as its files below WHESL_HOME say.
+    """Return the coordinator's answer to a registration, read from its files below WHESL_HOME.
 
-    A process of its own reads them: its imports need many times an isolator's memory. It ends within
-    ``LIMIT`` seconds.
+    A process of its own reads the files, since the imports need many times an isolator's memory. The process
+    ends within ``LIMIT`` seconds.
     """
     command = [sys.executable, "-m", "whesl.runtime.coordinator.client.offline_welcome"]
     try:

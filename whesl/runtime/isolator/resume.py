@@ -1,10 +1,10 @@
-"""The state that a task's isolator begins with: its journal, and what the task's directory shows beside it.
+"""The initial state of a task's isolator, from its journal and the attempts' directories.
 
 A journal may have lost records: it was damaged, or its isolator was killed while the disk was full. An
-attempt that is missing in the journal would then be started a second time, beside itself. But every attempt
-has a directory, made before it starts, with the claim it was started for. So the attempt of the newest
-directory is taken up, whatever the journal says, and judged as always: by its processes, its output and its
-exit status.
+attempt that is missing in the journal would then be started a second time, beside the running one. But every
+attempt has a directory, made before the attempt starts, with the claim it was started for. So the isolator
+takes up the attempt of the newest directory, whatever the journal says, and judges it as usual: by its
+processes, its output and its exit status.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LOG = logging.getLogger(__name__)
 
 
 def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -> State:
-    """Return the state to go on from; what the journal has lost of attempts is written into it again.
+    """Return the initial state; records of attempts that the journal has lost are written again.
 
     Args:
-        journal: the task's.
-        directory: the task's.
+        journal: the task's journal.
+        directory: the task's directory.
         job: the task.
-        clock: the isolator's; it goes on from the last record's time.
+        clock: the isolator's clock; it continues from the last record's time.
     """
     damage = journal.damage
     if damage is not None:
@@ -47,7 +47,7 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
             LOG.error("the journal's record %d (%s) is not understood: %r", record.seq, record.kind, error)
     newest = directory.newest_attempt()
     if job.first is not None and newest == 1 and not state.attempt and damage is None:
-        return state  # started ahead of its journal (``first``): the core comes to the same attempt
+        return state  # attempt 1 was started before its journal (``first``): the core derives the same one
     lost = unrecorded(state, newest, directory.claim_of(newest), directory.active_nodes())
     if not lost:
         return state
@@ -63,25 +63,25 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
 
 
 def understood(journal: TaskJournal) -> list[tuple[records.AnyRecord, float]]:
-    """Return the records of a journal with their times, without those that are not understood.
+    """Return the records of a journal with their times, without unintelligible records.
 
     Raises JournalError.
     """
     found = []
     for record in journal.read():
-        with contextlib.suppress(*FOREIGN):  # ``state_of`` has named them
+        with contextlib.suppress(*FOREIGN):  # ``state_of`` has logged the unintelligible records
             found.append((of_isolator(record.content), record.time))
     return found
 
 
 def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) -> list[records.AnyRecord]:
-    """Return the records that a journal lacks of the newest attempt that was started.
+    """Return the records of the newest started attempt that a journal lacks.
 
     Args:
-        state: as the journal has it.
-        newest: the attempt's number, 0 for none.
-        claim: what it was started for, '' when that is not known.
-        nodes: those it was started on.
+        state: the state by the journal.
+        newest: the newest attempt's number, 0 for none.
+        claim: the claim that the attempt was started for, '' when not known.
+        nodes: the nodes that the attempt was started on.
     """
     setup = state.setup
     begun = state.claim == setup.claim

@@ -1,4 +1,4 @@
-"""The end of an isolator: the summary for people, messages for the coordinator, the result for the keeper."""
+"""The end of an isolator: the user's summary, messages to the coordinator, the result for the keeper."""
 
 from __future__ import annotations
 
@@ -36,12 +36,17 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 FLUSH_LIMIT = 5.0
-# Seconds for which the result is written again and again while the disk is full.
+# Seconds for which writing the result is retried while the disk is full.
 RESULT_PATIENCE = 30.0
 
 
 def may_give_back(finish: Finish, *, observe: bool) -> bool:
-    """Whether lost nodes may be given back: not by a job that may run again, never in observe mode."""
+    """Whether the job may give lost nodes back: not if it may run again, and never in observe mode.
+
+    Args:
+        finish: the task's end.
+        observe: whether the task runs in observe mode.
+    """
     again = finish.code == EXIT_TEMPORARY or finish.state is TaskState.ESCALATED
     return not again and not observe
 
@@ -54,16 +59,16 @@ def summarise(
     told: Callable[[], Sequence[tuple[AnyRecord, float]]],
     notes: tuple[str, ...],
 ) -> str:
-    """Write the summary, and its JSON where that was asked for; what cannot be written is no failure.
+    """Write the summary, and its JSON file on request; a failed write does not fail the task.
 
-    Returns a line for the job's record at its resource manager, '' where nothing is worth one.
+    Returns a line for the job's record at its resource manager, '' for none.
 
     Args:
-        directory, job: the task's.
-        allocation: the resource manager's inside face.
-        state: in which it has ended.
-        told: returns its journal's records with their times. Raises JournalError.
-        notes: sentences for its user.
+        directory, job: the task's directory and job.
+        allocation: the resource manager inside the job.
+        state: the task's final state.
+        told: returns the journal's records with their times. Raises JournalError.
+        notes: sentences for the user.
     """
     assert state.ended is not None
     try:
@@ -76,7 +81,7 @@ def summarise(
     except (OSError, JournalError, WheslError) as error:
         LOG.warning("the summary could not be written: %s", error)
         return ""
-    except Exception:  # whatever has failed, the task's end is reported without it
+    except Exception:  # the task's end is reported without a summary after any error
         LOG.exception("the summary could not be made")
         return ""
     return "" if job.setup.observe else task_summary.remark(said)
@@ -91,25 +96,25 @@ def link_old_places(
 ) -> tuple[str, ...]:
     """Put links at the old places (``links_at_task_end``) when the task has succeeded at new ones.
 
-    Not where WHESL runs the workflow: dependents get the path map. Not before the task is over, and not when
-    it has failed: then the old places are as the failed attempt left them. May be done again. The task's own
-    status stays, whatever cannot be done.
+    No links are made where WHESL runs the workflow, since dependents get the path map, nor after a failed
+    task, whose old places stay as the failed attempt left them. May be repeated. Failures do not change the
+    task's status.
 
     Args:
         job: the task.
-        state: of its isolator, at the end.
-        told: reads its journal's records with their times.
-        environment: what the task's was made of.
-        clock: the isolator's.
+        state: the isolator's final state.
+        told: returns the journal's records with their times.
+        environment: the environment from which the task's was made.
+        clock: the isolator's clock.
 
-    Returns what its user should know of that, a line each.
+    Returns notes for the user on the links, a line each.
     """
     ended, configuration = state.ended, state.configuration
     if ended is None or ended.state is not TaskState.COMPLETED or job.setup.observe:
         return ()
     if job.setup.workflow != WITHOUT_WORKFLOW or not configuration.path_map:
         return ()
-    # Only here: it is rare.
+    # Imported here since moved paths are rare.
     from whesl.runtime.isolator.task_recovery_steps import task_paths
     from whesl.runtime.operations.relocation.links_at_task_end import Since, put_up
 
@@ -136,7 +141,7 @@ def link_old_places(
 
 
 def part(client: CoordinatorClient) -> None:
-    """Close the connection to the coordinator; messages that it does not take now are left in its spool."""
+    """Close the connection to the coordinator; leave undelivered messages in the coordinator's spool."""
     deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
     while client.waiting and time.monotonic() < deadline:
         client.socket.poll(50)
@@ -151,12 +156,12 @@ def part(client: CoordinatorClient) -> None:
 
 
 def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> None:
-    """Write down how the task ended, for the keeper; where there is no room, try for a while.
+    """Write the task's result for the keeper; retry for a while on a full disk.
 
     Args:
-        directory, job: the task's.
-        state: in which it has ended.
-        finish: its end.
+        directory, job: the task's directory and job.
+        state: the isolator's final state.
+        finish: the task's end.
     """
     result = taskdir.Result(
         code=finish.code,
@@ -178,10 +183,10 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
 
 
 def part_from_output(directory: TaskDir, job: Job) -> None:
-    """Close the files that the task shares with others; where its keeper was killed, copy the rest.
+    """Close the output files that the task shares with others; copy what a killed keeper did not copy.
 
     Args:
-        directory, job: the task's.
+        directory, job: the task's directory and job.
     """
     over = threading.Event()
     over.set()
@@ -202,7 +207,7 @@ def part_from_output(directory: TaskDir, job: Job) -> None:
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
-    """Return in one line why a task ended with 75 or 126, where that is not its program's own status."""
+    """Return one line on why a task ended with 75 or 126, '' where the program returned that status."""
     own = state.exit_code == finish.code and (finish.code != EXIT_TEMPORARY or state.recovery is None)
     if finish.code not in (EXIT_TEMPORARY, EXIT_NOT_STARTED) or own:
         return ""
@@ -211,6 +216,6 @@ def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
 
 
 def _moves(record: AnyRecord) -> bool:
-    """Whether a recovery step left a task with paths that have moved."""
+    """Whether a record is of a recovery step that left the task with moved paths."""
     moved = record.configuration if isinstance(record, StepDone) else None
     return moved is not None and bool(moved.path_map)

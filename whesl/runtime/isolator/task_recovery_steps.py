@@ -1,4 +1,4 @@
-"""Carries out the steps of a recovery by the operations, with all that is known of the task."""
+"""Carries out the steps of a recovery by the operations, with the task's full context."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 
 LOG = logging.getLogger(__name__)
-_PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
-_DAY = 86400.0  # seconds that a job is taken to have left where its time limit is not known
+_PLACEMENT = "WHESL_PLACEMENT"  # environment variable with the path of the table of nodes' risks
+_DAY = 86400.0  # seconds assumed to be left of a job whose time limit is not known
 
 
 class Steps:
-    """Runs steps; blocking, for the worker thread.
+    """Runs recovery steps; blocks, so it is called in the worker thread.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
         job: the task as the user wrote it.
-        environment: what the task's environment is made of.
-        clock: the isolator's.
+        environment: the environment from which the task's is made.
+        clock: the isolator's clock.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Steps:
         """Run one step of the recovery under way and return its result.
 
         Args:
-            state: with the recovery.
-            index: of the step.
+            state: the state with the recovery.
+            index: the step's index in the recovery.
         """
-        # Only here: most tasks need none of it, and the first attempt of all of them would wait for it.
+        # Imported here since most tasks need no steps, and each first attempt would wait for the import.
         from whesl.runtime.operations.step_execution import HostPorts, execute
 
         recovery = state.recovery
@@ -85,7 +85,7 @@ class Steps:
         return StepDone(ordinal=recovery.ordinal, index=index, **msgspec.structs.asdict(result))
 
     def _claimed(self, state: State, run: Callable[[Context], StepResult]) -> StepResult:
-        """Run a step, and claim the nodes that it takes: again, where another task was faster."""
+        """Run a step and claim its nodes; repeat both where another task was faster to claim a node."""
         context, present = self._context(state), state.nodes.active
         busy = frozenset(self.claim(ClaimNodes(nodes=present, shared=present)).used)
         while True:
@@ -97,11 +97,12 @@ class Steps:
             busy |= frozenset(claimed.used)
 
     def claim(self, command: ClaimNodes) -> NodesClaimed:
-        """Claim the nodes of an attempt that is to start; without an account, each is the task's own."""
+        """Claim the nodes of the next attempt; without an account, all nodes are the task's own."""
         account, task, nodes = self._job.setup.account, str(self._directory.path), command.nodes
         refused = used = frozenset[str]()
         if self._job.setup.claims(nodes):
-            with contextlib.suppress(OSError):  # a node counts as the task's own, as without an account
+            # After an error, the nodes count as the task's own, as without an account.
+            with contextlib.suppress(OSError):
                 refused, used = node_claims.exchange(account, task, nodes, frozenset(command.shared))
         return NodesClaimed(nodes=nodes, refused=tuple(sorted(refused)), used=tuple(sorted(used)))
 
@@ -118,16 +119,16 @@ class Steps:
         )
 
     def _predicted(self, nodes: tuple[str, ...]) -> dict[str, float]:
-        """Return how likely each spare fails in the time left, nothing where that cannot be known."""
+        """Return each spare's probability of failure in the job's remaining time, {} when not known."""
         path = self._environment.get(_PLACEMENT, "")
-        if not path or len(nodes) < 2:  # a choice needs two
+        if not path or len(nodes) < 2:  # a choice needs two nodes
             return {}
         now = time.time()
         ends = manager_table.told(self._environment, manager_table.END)
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
             from whesl.placement.site import (
-                spare_failure_risk,  # a slow import, and few tasks have a table of risks
+                spare_failure_risk,  # imported here: a slow import, and few tasks have a table of risks
             )
 
             return spare_failure_risk.risks(Path(path), nodes, now, left)
@@ -137,12 +138,12 @@ class Steps:
 
 
 def task_paths(job: Job, configuration: Configuration, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the paths below moved roots that a task names: what has to be there before it starts.
+    """Return the paths below moved roots that a task names, which have to exist before the task starts.
 
     Args:
         job: the task as the user wrote it.
-        configuration: its present one.
-        environment: what its environment is made of.
+        configuration: the task's present configuration.
+        environment: the environment from which the task's is made.
     """
     prefixes = [rule.old for rule in configuration.path_map.rules]
     command = configuration.command if configuration.command is not None else job.command

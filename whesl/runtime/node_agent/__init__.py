@@ -1,1 +1,1 @@
-"""Processes of an attempt on all nodes of the job: agents, leases, liveness, fencing."""
+"""The agents on the nodes of a job: their leases, and the fencing of an attempt's processes."""

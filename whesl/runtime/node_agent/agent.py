@@ -1,14 +1,14 @@
 """The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.runtime.node_agent.agent LINKFILE``.
 
-It holds a lease (``lease``), which the responder on the isolator's node extends. When nobody there answers,
-the agent kills the task's processes on its node itself: that is how a node is fenced that is cut off. It
-tells the isolator so as soon as that can be reached. What it needs for that is in memory from its start: no
-lease depends on a file.
+The agent holds a lease (``lease``), which the responder on the isolator's node extends. When no process there
+answers, the agent itself kills the task's processes on its node, which fences a node that is cut off. The
+agent reports this once the isolator can be reached. Its code is in memory from its start, so that no lease
+depends on a file.
 
-Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
-does not end the attempt then: an agent's misfortune is no failure of the task's. The next worker holds the
-same lease within milliseconds, and no new one. With both killed on a node that lives, nobody holds the lease
-any more; the isolator then starts another agent there (``agent_supervisor.Agents``).
+The agent is two processes: one works, the other restarts it after a kill, for example for lack of memory. The
+attempt goes on meanwhile, since the death of an agent is no failure of the task. The next worker holds the
+same lease within milliseconds, and no new one. When both are killed on a living node, no process holds the
+lease any more, and the isolator starts another agent there (``agent_supervisor.Agents``).
 """
 
 from __future__ import annotations
@@ -60,20 +60,27 @@ from whesl.runtime.node_agent.mutual_restart_pair import Pair
 from whesl.runtime.wire.agent_link import LinkClient
 from whesl.runtime.wire.own_addresses import bracketed
 
-# Seconds without any contact after which an agent ends: the allocation is over.
+# Seconds without any contact after which an agent ends, since the allocation must be over.
 ORPHANED = 120.0
-# The same for one that its resource manager has lost, after the last answer of the responder, which outlives
-# isolator and keeper for as long.
+# Seconds from the responder's last answer to the end of an agent that its resource manager has lost; the
+# responder outlives isolator and keeper by the same time.
 ABANDONED = 60.0
-# The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
+# Seconds without any answer during which the kernel of the isolator's node may extend the lease; a file
+# system may delay the restart of a responder for long.
 UNATTENDED = 1800.0
 STACKS_TIMEOUT = 4.0
-# Between two looks at the isolator's node while an answer is overdue.
+# Seconds between two looks at the isolator's node while an answer is overdue.
 DOUBT = 0.1
 
 
 def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
-    """Return the first address that accepts a connection, the first of all when none does."""
+    """Return the first host that accepts a connection, or the first of all when none does.
+
+    Args:
+        hosts: names and addresses of one node.
+        port: the port to connect to.
+        timeout: seconds for each host.
+    """
     for host in hosts:
         try:
             socket.create_connection((host, port), timeout).close()
@@ -84,32 +91,32 @@ def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
 
 
 class Endpoint(NamedTuple):
-    """How the isolator's node is reached."""
+    """The isolator's node, by the address that agents use and the witness of its kernel."""
 
     host: str
     witness: KernelWitness
 
 
 def find_endpoint(file: LinkFile) -> Endpoint:
-    """Find out how the isolator's node is reached; that may take seconds once it is not."""
+    """Return the endpoint of the isolator's node; takes seconds if the node cannot be reached."""
     host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
     return Endpoint(host, KernelWitness(host, file.lease_port, file.limit / 6))
 
 
 def node_name() -> str:
-    """Return this node's name as the resource manager calls it."""
+    """Return this node's name in the resource manager."""
     told = os.environ.get("WHESL_NODE") or manager_table.told(os.environ, manager_table.NODE)
     return told or socket.gethostname().split(".")[0]
 
 
 class Agent:
-    """The working half.
+    """The working half of an agent.
 
     Args:
-        file: what the isolator wrote down.
+        file: the isolator's link file.
         node: this node's name.
-        endpoint: the isolator's, when it is known.
-        pair: this half's; None for an agent of one process.
+        endpoint: the endpoint of the isolator's node; None to find it.
+        pair: the pair of the agent's halves; None for an agent of one process.
     """
 
     def __init__(
@@ -125,15 +132,16 @@ class Agent:
         self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
         )
-        # A responder that has come back must be asked well before the lease is over.
+        # A restarted responder must be asked well before the lease is over.
         self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
             f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT, file.limit / 6
         )
         self._pair = pair
         self._lease = Lease(file.limit, time.monotonic(), pair.kept if pair else None)
-        self._told = int(time.time())  # numbers of ends, also over a restart of this process
-        self._ended = False  # nothing of the task runs here since the lease was refused
-        self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
+        # The number of the next end of a lease; the clock keeps it unique over a restart of this process.
+        self._told = int(time.time())
+        self._ended = False  # whether the task's processes have ended here since the lease was refused
+        self._ends: dict[int, LeaseEnded] = {}  # ends of leases that the isolator has not confirmed yet
         self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
         self._under_way: set[str] = set()
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -144,16 +152,16 @@ class Agent:
 
     @property
     def succeeds(self) -> bool:
-        """Whether another half has held the lease before."""
+        """Whether an earlier working half has held the lease."""
         return self._lease.held
 
     def run(self) -> None:
-        """Serve until told to leave, or until there was no contact for long."""
+        """Serve until told to leave, or until there was no contact for too long."""
         poller = zmq.Poller()
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
         stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
-        self._woken(time.monotonic())  # the half before this one may have died while it did not run
+        self._woken(time.monotonic())  # the earlier working half may have died while it was stopped
         next_beat = 0.0
         while True:
             now = time.monotonic()
@@ -170,7 +178,7 @@ class Agent:
                 next_beat = now + self._file.heartbeat
             held = self._lease.held
             self._extend(now)
-            if self._lease.held and not held:  # said at once: who cannot be counted on is as good as absent
+            if self._lease.held and not held:  # told at once, since an agent without a lease counts as absent
                 self._client.send(Beat(number=0, held=True))
                 next_beat = now
             for message in self._client.receive():
@@ -194,9 +202,9 @@ class Agent:
             poller.poll(int((until - time.monotonic()) * 1000) + 1)
 
     def _woken(self, now: float) -> None:
-        """Wait for an answer after a time in which nothing ran here; meanwhile the task does not run either.
+        """Stop the task's processes after a time in which this process did not run, until an answer comes.
 
-        Its next attempt may have begun.
+        The task's next attempt may have started on other nodes.
         """
         self._lease.woken(now)
         if self._lease.late(now) and not self._lease.paused:
@@ -208,7 +216,7 @@ class Agent:
             if not self._lease.paused:
                 return
             mine: set[tuple[int, int]] = set()
-            # Processes that another program has stopped stay stopped; those begun meanwhile are stopped, too.
+            # Processes already stopped by another program are left alone; new processes are stopped, too.
             while fresh := [
                 process
                 for process in self._processes(prefix)
@@ -220,19 +228,19 @@ class Agent:
                 self._paused += fresh
 
     def _continue(self) -> None:
-        """Let the task's processes go on that were stopped here, by this half or by one before it."""
+        """Continue the task's processes that this or an earlier working half has stopped."""
         if not self._lease.paused:
             return
         with self._pausing:
             mine = {(process.pid, process.started) for process in self._paused}
             for process in self._processes(self._file.prefix):
-                # One that was told to stop a moment ago may not look stopped yet.
+                # A process that was sent SIGSTOP a moment ago may not look stopped yet.
                 if (process.pid, process.started) in mine or (not mine and process.state == "T"):
                     attempt_processes.send(process.pid, signal.SIGCONT)
             self._paused, self._lease.paused = [], False
 
     def _extend(self, now: float) -> None:
-        """Take in who has answered on the isolator's node."""
+        """Extend the lease by answers of the responder or of its node's kernel."""
         for message in self._leases.receive():
             if isinstance(message, BeatAnswer):
                 self._lease.answered(message.number)
@@ -247,11 +255,11 @@ class Agent:
             self._continue()
 
     def _is_over(self) -> bool:
-        """End the task's processes when the lease is over; return whether there was no contact for long."""
+        """Kill the task's processes when the lease is over; return whether contact was lost for too long."""
         now = time.monotonic()
         if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
-        # No other process ends an agent that the resource manager has lost, when its job is over.
+        # An agent that the resource manager has lost ends by itself, since nobody ends it with its job.
         lease = self._lease
         last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
         return now > last + max(patience, 10 * self._file.limit)
@@ -277,14 +285,14 @@ class Agent:
 
         if not message.version:
             send()
-        elif message != self._asked:  # repeated on each new connection
+        elif message != self._asked:  # the isolator repeats the request on each new connection
             self._asked = message
             self._held.hold(send, time.monotonic())
 
     def _beside(self, name: str, work: Callable[[str], FromAgent | None], token: str) -> None:
-        """Do slow work in a thread of its own: a node that reads stacks or kills is not a silent one.
+        """Do slow work, such as reading stacks or killing, in a thread of its own, so that heartbeats go on.
 
-        The same request again, while it is under way, is the isolator's impatience.
+        A repeated request is ignored while the first one is under way.
         """
         if name in self._under_way:
             return
@@ -292,13 +300,13 @@ class Agent:
 
         def done() -> None:
             self._answers.put((name, work(token)))
-            with contextlib.suppress(BlockingIOError):  # the bell rings already
+            with contextlib.suppress(BlockingIOError):  # a full pipe already wakes the main thread
                 os.write(self._ring, b"!")
 
         threading.Thread(target=done, daemon=True).start()
 
     def _answer(self) -> None:
-        """Send what the threads have found out; only this thread may use the connection."""
+        """Send the threads' answers, since only this thread may use the connection."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._bell, 4096)
         while not self._answers.empty():
@@ -307,7 +315,7 @@ class Agent:
             if isinstance(answer, LeaseEnded):
                 self._ended = self._ended or name == "refused"
                 if not answer.count:
-                    continue  # nothing of the task ran here
+                    continue  # no process of the task ran here
                 answer = msgspec.structs.replace(answer, number=self._told)
                 self._ends[self._told] = answer
                 self._told += 1
@@ -325,7 +333,7 @@ class Agent:
         )
 
     def _end(self, prefix: str) -> FromAgent:
-        """End all of the task's processes here, as often as some are left."""
+        """Kill the task's processes here until none is left."""
         silent = time.monotonic() - self._lease.contact
         attempts = attempts_of(self._processes(prefix), prefix)
         count = 0
@@ -348,7 +356,7 @@ class Agent:
         return (os.getpid(), os.getppid())
 
     def _processes(self, token: str) -> list[attempt_processes.Process]:
-        """Return those that can be seen."""
+        """Return the processes of a token; none where /proc cannot be read."""
         with contextlib.suppress(OSError):
             return attempt_processes.of_attempt(token, spare=self._spared(), node=self._node)
         return []
@@ -360,11 +368,11 @@ class Agent:
 
 
 def attempts_of(found: Iterable[attempt_processes.Process], prefix: str) -> tuple[int, ...]:
-    """Return to which attempts processes belong, as far as their marks or environments tell.
+    """Return the numbers of the attempts that processes belong to, by their marks or environments.
 
     Args:
         found: the processes.
-        prefix: what the tokens of their task begin with.
+        prefix: the common prefix of their task's tokens.
     """
     numbers = set()
     wanted = f"\0{attempt_processes.TOKEN_VARIABLE}={prefix}".encode()
@@ -380,8 +388,8 @@ def attempts_of(found: Iterable[attempt_processes.Process], prefix: str) -> tupl
 
 
 def main() -> int:
-    """Run the agent; the parent process only starts the worker again when it was killed."""
-    # The time limit's TERM is for the task; the agent is needed until the very end.
+    """Run the agent; the parent process only restarts a killed worker."""
+    # SIGTERM at the job's time limit is meant for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
     file = msgspec.json.decode(file_retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
@@ -389,7 +397,7 @@ def main() -> int:
 
     def work(pair: Pair) -> None:
         agent = Agent(file, node_name(), endpoint, pair)
-        if not agent.succeeds:  # the half before this one has brought all into memory, and time is short
+        if not agent.succeeds:  # an earlier half has brought all code into memory, and time is short
             stay_resident()
         agent.run()
 

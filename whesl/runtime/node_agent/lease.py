@@ -1,17 +1,18 @@
-"""The lease that an agent holds, and who can extend it.
+"""The lease that an agent holds, and its extension.
 
-A heartbeat that the responder on the isolator's node answered extends it from the moment at which that
-heartbeat was *sent*, so the isolator, which sees the answer's time, never believes it to be over while it is
-not. (Gray, Cheriton: Leases, SOSP 1989.)
+A heartbeat that the responder on the isolator's node answered extends the lease from the moment at which that
+heartbeat was *sent*. So the isolator, which sees the answer's time, never counts the lease as over while the
+agent still holds it. (Gray, Cheriton: Leases, SOSP 1989.)
 
-A processor may be late to run the agent. So the agent's lease is shorter than the limit by ``lead``, and one
-that was late by more ends what runs at the limit as well, unless it is answered. Woken after the limit, its
-job was suspended, its machine paused, or it could not do anything; then it has ``moment`` to be answered.
+A processor may be late to run the agent. So the agent's lease is shorter than the limit by ``lead``. An agent
+that was later than that still kills the task's processes at the limit, unless it is answered. An agent that
+is woken after the limit was suspended with its job, paused with its machine, or could not run; it then waits
+for ``moment`` seconds for an answer.
 
-Where the responder has ended or is stopped, its node's kernel can still be asked whether that node can be
-reached: it refuses a connection to a port that nobody listens on, and it acknowledges what is sent on one
-that nobody serves (tcp(7), ``TCP_INFO``). Both extend the lease: nobody counts a lease as over meanwhile. A
-responder that runs says something on each connection; then its answers alone count.
+Where the responder has ended or is stopped, its node's kernel can still show that the node can be reached:
+the kernel refuses a connection to a port without a listener, and acknowledges data on a connection that no
+process serves (tcp(7), ``TCP_INFO``). Both extend the lease, since the isolator counts no lease as over
+meanwhile. A running responder sends a greeting on each connection; then only its answers count.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from typing import Any
 
 from whesl.runtime.node_agent.shared_numbers import SharedFlag, SharedNumber
 
-# Milliseconds since the last acknowledgement: tcpi_last_ack_recv of struct tcp_info (linux/tcp.h).
+# Format of tcpi_last_ack_recv in struct tcp_info (linux/tcp.h): milliseconds since the last acknowledgement.
 _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
-KEPT = 8 * 8  # bytes that are kept of a lease: its numbers
-# Seconds after the limit until which an agent may hold its lease that was woken just before.
+KEPT = 8 * 8  # bytes of a lease's numbers in shared memory
+# Seconds after the limit for which an agent that was woken just before the limit may hold its lease.
 LAST_CALL = 0.3
 
 
 def lead(limit: float) -> float:
-    """Return by how many seconds an agent may be late and end what runs within the limit."""
+    """Return the seconds by which a late agent can still kill the task's processes within the limit."""
     return min(limit / 4, 2.0)
 
 
 def moment(limit: float) -> float:
-    """Return how many seconds an agent that was woken late waits for an answer, also of the kernel."""
+    """Return the seconds for which an agent that was woken late waits for an answer, or one of the kernel."""
     return limit / 6 + 0.5
 
 
@@ -49,20 +50,20 @@ class Lease:
     """The lease, on a monotonic clock.
 
     Args:
-        limit: seconds from the sending of an answered heartbeat after which nothing of the task may run.
-        now: the clock.
-        kept: ``KEPT`` bytes, 0 at first. They outlive the process that holds the lease: the next one has this
-            lease, and no new one.
+        limit: seconds from the sending of an answered heartbeat after which no process of the task may run.
+        now: the present time.
+        kept: ``KEPT`` bytes, 0 at first, that outlive the process that holds the lease, so that the next
+            process holds the same lease; None for memory of this process.
     """
 
-    contact = SharedNumber(0)  # when the isolator's node was reached last
-    _until = SharedNumber(1)  # least end of the lease of an agent that was woken late; 0 for others
+    contact = SharedNumber(0)  # time of the last contact with the isolator's node
+    _until = SharedNumber(1)  # earliest end of the lease of an agent that was woken late; 0 for others
     held = SharedFlag(2)  # whether a heartbeat was ever answered
-    attended = SharedNumber(3)  # when a process on the isolator's node answered last, not its kernel
-    _ran = SharedNumber(4)  # when the process that holds it has run last
+    attended = SharedNumber(3)  # time of the responder's last answer, as opposed to its kernel's
+    _ran = SharedNumber(4)  # time at which the process that holds the lease has last run
     finished = SharedFlag(5)  # whether the agent has ended by itself
     orphaned = SharedFlag(6)  # whether the process that the resource manager started as this agent has ended
-    paused = SharedFlag(7)  # whether the task is stopped, until it is known whether the lease is over
+    paused = SharedFlag(7)  # whether the task's processes are stopped until the lease's fate is known
 
     def __init__(self, limit: float, now: float, kept: mmap.mmap | bytearray | None = None) -> None:
         self.limit = limit
@@ -78,19 +79,24 @@ class Lease:
         self._ran = now
 
     def neglected_from(self, woke: float) -> float:
-        """Return when it is neglected, unless it is extended or its holder runs before.
+        """Return when the lease is neglected, unless it is extended or its holder runs before.
 
         Args:
-            woke: when whoever asks has been woken late, 0 for never.
+            woke: the time at which the caller was woken late, 0 for never.
         """
         return max(self.deadline(), max(self._ran, woke) + lead(self.limit))
 
     def neglected(self, now: float, woke: float) -> bool:
-        """Whether the lease is over while its holder, which has to act, does not run."""
+        """Whether the lease is over while its holder, which has to act, does not run.
+
+        Args:
+            now: the present time.
+            woke: the time at which the caller was woken late, 0 for never.
+        """
         return self.held and now >= self.neglected_from(woke)
 
     def taken_over(self, woke: float) -> None:
-        """Note that the next holder has not been stopped with its node, so that it has no moment to wait."""
+        """Set the lease's end for the next holder: no moment to wait, unless the node was stopped, too."""
         if woke < self.contact and not self._until:
             self._until = self.contact + self.limit + LAST_CALL
 
@@ -101,7 +107,7 @@ class Lease:
         return self._number
 
     def answered(self, number: int) -> None:
-        """Extend the lease by an answer; late and repeated ones never shorten it."""
+        """Extend the lease by an answer; late and repeated answers never shorten it."""
         self.held = True
         sent = self._sent.pop(number, None)
         if sent is None:
@@ -110,7 +116,7 @@ class Lease:
         self.reached(sent)
 
     def reached(self, when: float) -> None:
-        """Extend the lease: the isolator's node was reached then."""
+        """Extend the lease by a contact with the isolator's node at ``when``."""
         if when > self.contact:
             self.contact, self._until = when, 0.0
             self._acted = False
@@ -118,7 +124,7 @@ class Lease:
     def woken(self, now: float) -> None:
         """Note that this process did not run until now, for longer than ``lead``.
 
-        The first such time after the lease was over counts: the others make it no longer.
+        Only the first call after the lease was over prolongs it.
         """
         if self._acted or self._until or now < self._end:
             return
@@ -128,22 +134,22 @@ class Lease:
         self._until = until
 
     def late(self, now: float) -> bool:
-        """Whether others may count it as over by now."""
+        """Whether the isolator may count the lease as over by now."""
         return self.held and now > self.contact + self.limit
 
     def doubtful(self, now: float) -> bool:
-        """Whether an answer is overdue."""
+        """Whether an answer to a heartbeat is overdue."""
         return now >= self.contact + self.limit / 3
 
     def ran_out(self, now: float) -> bool:
-        """Whether the lease has just run out (once for each time)."""
+        """Whether the lease has just run out; True once for each end."""
         if self._acted or now < self.deadline():
             return False
         self._acted = True
         return True
 
     def deadline(self) -> float:
-        """Return when it runs out."""
+        """Return when the lease runs out."""
         return max(self._end, self._until)
 
     @property
@@ -156,12 +162,12 @@ class KernelWitness:
 
     Args:
         host: the isolator's node, by address or name.
-        port: the responder's.
-        patience: seconds for which a responder that runs may take to say something.
+        port: the responder's port.
+        patience: seconds for a running responder to send its greeting.
     """
 
     def __init__(self, host: str, port: int, patience: float) -> None:
-        # Names are looked up once, while that can be done: it reads files.
+        # The name is looked up once, while files can be read.
         self._family: int = socket.AF_INET
         self._address: Any = (host, port)
         with contextlib.suppress(OSError):
@@ -172,7 +178,7 @@ class KernelWitness:
         self._patience = patience
 
     def look(self, now: float) -> float | None:
-        """Return when the kernel has last answered for a responder that cannot, None when it has not.
+        """Return when the kernel last answered in place of the responder, None when it has not.
 
         Never blocks: the first call begins to connect.
         """
@@ -200,21 +206,22 @@ class KernelWitness:
                 return None
             self.close()
             return self._asked if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET) else None
-        # It greets, so the responder runs; or it has closed the connection, and the next one will tell.
+        # The responder has sent its greeting, so it runs; or the connection was closed, and the next one
+        # tells.
         self.close()
         return None
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def _connecting(self) -> tuple[socket.socket, int]:
-        """Begin; return an error, too, that is known at once, 0 for none."""
+        """Begin to connect; return the socket and an immediate error, 0 for none."""
         made = socket.socket(self._family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
         try:
             code = made.connect_ex(self._address)
-        except OSError as error:  # a name that is none
+        except OSError as error:  # a name that cannot be resolved
             return made, error.errno or errno.EHOSTUNREACH
         return made, 0 if code == errno.EINPROGRESS else code

@@ -1,7 +1,7 @@
-"""Keeping this process's pages in memory: it has to run while its program's file system does not answer.
+"""Locking of this process's pages in memory, so that it runs while its program's file system does not answer.
 
-Programs and libraries are read when a page is first used, and may be dropped again when memory is short. A
-process on which leases depend reads all of them at its start, and has them kept where that is permitted
+Pages of programs and libraries are read at their first use, and may be dropped when memory is short. A
+process on which leases depend reads all its pages at the start, and locks them where that is permitted
 (mlockall(2), RLIMIT_MEMLOCK).
 """
 
@@ -11,11 +11,11 @@ import contextlib
 import ctypes
 
 _AT_ONCE = 1 << 20
-_MCL_CURRENT, _MCL_ONFAULT = 1, 4  # sys/mman.h
+_MCL_CURRENT, _MCL_ONFAULT = 1, 4  # flags of mlockall(2), from sys/mman.h
 
 
 def stay_resident() -> bool:
-    """Bring all mapped files into memory; return whether the pages are kept there, too."""
+    """Read all mapped files into memory; return whether their pages were locked there, too."""
     with contextlib.suppress(OSError):
         _read_mappings()
     try:
@@ -25,14 +25,15 @@ def stay_resident() -> bool:
 
 
 def _read_mappings() -> None:
-    """Read what this process has mapped of files: that maps the pages, too (proc(5), ``/proc/PID/mem``)."""
+    """Read this process's mapped files, which brings their pages into memory (proc(5), ``/proc/PID/mem``)."""
     with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:  # noqa: PTH123
         for line in maps.read().splitlines():
             words = line.split(None, 5)
             if len(words) < 6 or not words[5].startswith("/") or not words[1].startswith("r"):
                 continue
             begin, end = (int(word, 16) for word in words[0].split("-"))
-            with contextlib.suppress(OSError, OverflowError, ValueError):  # beyond the file's end, devices
+            # Pages beyond a file's end, devices.
+            with contextlib.suppress(OSError, OverflowError, ValueError):
                 memory.seek(begin)
                 while (left := end - memory.tell()) > 0 and memory.read(min(left, _AT_ONCE)):
                     pass

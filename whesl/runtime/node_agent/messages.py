@@ -1,4 +1,4 @@
-"""What isolator, responder and agents say to each other, and the file by which agents find them."""
+"""Messages between isolator, responder and agents, and the file by which agents find the other two."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from whesl.runtime.wire.keys import LinkKeys
 
 
 class ToAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what an agent is told."""
+    """Base of messages to an agent."""
 
 
 class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
-    """The numbered heartbeat was heard: the agent's lease now runs from when it sent that one."""
+    """The numbered heartbeat was heard: the agent's lease now runs from the sending of that heartbeat."""
 
     number: int
 
 
 class BeatRefused(ToAgent, frozen=True, kw_only=True, tag="beat-refused"):
-    """The lease counts as over: end all of the task's processes, then tell that (``Beat.ended``)."""
+    """The lease counts as over: the agent kills the task's processes, then reports it (``Beat.ended``)."""
 
     number: int
 
 
 class LeaseEndNoted(ToAgent, frozen=True, kw_only=True, tag="lease-end-noted"):
-    """It is known that the agent has ended processes because of its lease."""
+    """The isolator has received the numbered ``LeaseEnded``."""
 
     number: int
 
 
 class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
-    """Kill every process of an attempt on the node, and answer; ``number`` tells repeated requests apart.
+    """Kill every process of an attempt on the node, and answer with the ``number`` of the request.
 
-    ``steps``: those of the resource manager that are known to be the attempt's.
+    ``steps``: the resource manager's steps that are known to be the attempt's.
     """
 
     token: str
@@ -55,7 +55,8 @@ class FindProgram(ToAgent, frozen=True, kw_only=True, tag="find-program"):
 class SignalProcesses(ToAgent, frozen=True, kw_only=True, tag="signal"):
     """Send a signal to those of an attempt's processes on the node that handle it.
 
-    ``version`` of the configuration that it goes with: it is held until one of them does; 0: now or never.
+    ``version``: of the configuration that the signal announces; the signal is held until a process handles
+    it. 0: the signal is sent once.
     """
 
     token: str
@@ -64,18 +65,19 @@ class SignalProcesses(ToAgent, frozen=True, kw_only=True, tag="signal"):
 
 
 class Leave(ToAgent, frozen=True, kw_only=True, tag="leave"):
-    """The task is over."""
+    """The task is over: the agent has to end."""
 
 
 class FromAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of what an agent says."""
+    """Base of messages from an agent."""
 
 
 class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
-    """Alive. To the responder: extend the lease; ``ended``: nothing of the task runs since it refused that.
+    """A heartbeat. It asks the responder to extend the lease, and tells the isolator of a new connection.
 
-    To the isolator: the connection is there (again). ``held``: the agent has been answered, so that it ends
-    the task's processes where it is answered no more. One that does not say so is not counted on.
+    ``ended``: no process of the task runs since the responder refused to extend the lease. ``held``: a
+    heartbeat was answered before, so that the agent kills the task's processes when answers stay away. The
+    isolator does not rely on an agent without ``held``.
     """
 
     number: int
@@ -86,8 +88,8 @@ class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
 class LeaseEnded(FromAgent, frozen=True, kw_only=True, tag="lease-ended"):
     """The lease was over, and the agent has killed ``count`` of the task's processes on its node.
 
-    ``seconds``: for how long nobody on the isolator's node had answered. ``number``: of this end.
-    ``attempts``: whose processes those were, as far as they told.
+    ``seconds``: time without an answer from the isolator's node. ``number``: of this end of a lease.
+    ``attempts``: numbers of the attempts of the killed processes, as far as known.
     """
 
     number: int
@@ -99,7 +101,7 @@ class LeaseEnded(FromAgent, frozen=True, kw_only=True, tag="lease-ended"):
 class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
     """No process of the attempt is left on the node, or ``left`` of them could not be killed.
 
-    ``strange``: steps of the job there of which nothing tells whose they are.
+    ``strange``: steps of the job on the node with an unknown owner.
     """
 
     token: str
@@ -110,7 +112,7 @@ class Killed(FromAgent, frozen=True, kw_only=True, tag="killed"):
 
 
 class Stacks(FromAgent, frozen=True, kw_only=True, tag="stacks"):
-    """Stacks of an attempt's processes on the node, as text; which of them cannot run, if any."""
+    """Stacks of an attempt's processes on the node, as text; ``stuck``: the processes that cannot run."""
 
     token: str
     text: str
@@ -137,18 +139,19 @@ FROM_AGENT = (Beat, LeaseEnded, Killed, Stacks, ProgramFound)
 
 
 class Carrier(msgspec.Struct, frozen=True, kw_only=True):
-    """A local process, of a step with agents or the responder; ``started`` is in clock ticks since boot."""
+    """A local process: of a step with agents, or the responder. ``started``: clock ticks since boot."""
 
     pid: int
     started: int
 
 
 class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the isolator listens, with which keys, and what its agents fence by.
+    """The isolator's addresses and keys, and the token prefix by which its agents fence.
 
     ``hosts`` are names and addresses of the isolator's node; an agent uses the first that answers.
-    ``lease_port`` is the responder's, and ``responder`` that process, with its descriptor of the lease table.
-    ``carriers`` are the steps that run the agents: when one ends, its agents go although their nodes live.
+    ``lease_port`` is the responder's port, ``responder`` its process, and ``table`` its descriptor of the
+    lease table. ``carriers`` are the processes of the agents' steps: when a step ends, its agents end
+    although their nodes live.
     """
 
     hosts: tuple[str, ...]
@@ -165,7 +168,7 @@ class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResponderSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a responder is told; ``listening`` and ``table`` are descriptors that it inherits."""
+    """The responder's setup; ``listening`` and ``table`` are descriptors that the responder inherits."""
 
     port: int
     listening: int

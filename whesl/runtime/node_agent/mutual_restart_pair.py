@@ -1,11 +1,11 @@
-"""An agent's two halves, each of which starts the other one again when that was killed.
+"""An agent's two halves, each of which restarts the other after a kill.
 
-The *working* half does all that an agent does. The *resident* half waits for the end of the working one. It
-also kills a working half that is stopped while the lease runs out: the next one has the same lease, in memory
-that both share, and does what was left undone. One that is only late is as quick as any other would be.
+The *working* half does an agent's work. The *resident* half waits for the end of the working half. It also
+kills a working half that is stopped while the lease runs out: the next working half has the same lease, in
+memory that both share, and completes the work. A working half that is only late is not replaced.
 
-The resource manager knows the resident half that it has started, and ends an agent through that one. Whoever
-has outlived it may never be ended by others, and leaves by itself (``Lease.orphaned``).
+The resource manager knows only the resident half that it has started, and ends the agent by ending that half.
+A half that outlives it may never be ended by others, and ends by itself (``Lease.orphaned``).
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from whesl.runtime.locking import procfs
 from whesl.runtime.node_agent.lease import KEPT, Lease, lead
 from whesl.runtime.node_agent.memory_locking import stay_resident
 
-# Seconds before another resident half is started: a resource manager that ends both halves, ends one first.
+# Seconds before another resident half is started, since a resource manager ends the halves one by one.
 RESTORE_AFTER = 0.25
 _LOOK, _LONGEST = 0.1, 30.0  # seconds between two looks at the lease
-_FIRST = 3  # descriptor after the standard ones
+_FIRST = 3  # first descriptor after the standard ones
 
 
 class Pair:
     """Both halves of one agent.
 
     Args:
-        limit: the lease's, seconds.
-        work: is the working half: takes this pair, and returns when the agent is to end.
+        limit: the lease's limit, seconds.
+        work: does the working half's work: takes this pair, and returns at the agent's end.
 
-    ``kept`` is the lease's memory. Processes are watched by descriptors (pidfd_open(2)); a kernel without
-    them has the resident half as a plain parent.
+    ``kept`` is the lease's memory. Processes are watched by descriptors (pidfd_open(2)); on a kernel without
+    them, the resident half is just the parent that waits.
     """
 
     def __init__(self, limit: float, work: Callable[[Pair], None]) -> None:
         self.kept = mmap.mmap(-1, KEPT)
         self._limit = limit
         self._work = work
-        self._other: int | None = None  # a descriptor of the other half
-        self._child = 0  # process number of the partner, where this process started it
-        self._working = 0  # the working half's
+        self._other: int | None = None  # a process descriptor of the other half
+        self._child = 0  # process number of the other half, if this process has started it
+        self._working = 0  # process number of the working half
         self._restore_at: float | None = None
 
     # The resident half ----------------------------------------------------------------------------------
 
     def stand_by(self) -> int:
-        """Have a working half until one has ended by itself; return this process's exit status."""
+        """Keep a working half running until one has ended by itself; return this process's exit status."""
         lease = Lease(self._limit, time.monotonic(), self.kept)
         while True:
             if self._other is None:
                 self._start(lease)
-            # What the next half needs of files is in memory then: this node may be cut off from those, too.
+            # Keeps the next half's code in memory, since this node may be cut off from its files, too.
             stay_resident()
             self._watch(lease)
             self._reap()
@@ -72,7 +72,7 @@ class Pair:
             self._other, self._child = here, 0
             try:
                 self._work(self)
-            except BaseException:  # whatever it was, the next half would meet it again
+            except BaseException:  # any error ends the agent, since the next half would meet it again
                 traceback.print_exc()
             finally:
                 lease.finished = True
@@ -82,7 +82,7 @@ class Pair:
         self._other, self._child, self._working = _descriptor(child), child, child
 
     def _watch(self, lease: Lease) -> None:
-        """Return when the working half has ended, or was killed since it does not run."""
+        """Wait until the working half has ended, and kill a stopped one whose lease is neglected."""
         if self._other is None:
             os.waitpid(self._child, 0)
             self._child = 0
@@ -115,7 +115,7 @@ class Pair:
     # The working half -----------------------------------------------------------------------------------
 
     def restore_due(self, now: float) -> bool:
-        """Whether there has been no resident half for long enough."""
+        """Whether the resident half has been gone for ``RESTORE_AFTER`` seconds."""
         if self._other is None or not _ended(self._other):
             return False
         if self._restore_at is None:
@@ -126,8 +126,8 @@ class Pair:
         """Start another resident half.
 
         Args:
-            lease: this half's.
-            let_go: is called in the new process for what has to be forgotten there.
+            lease: the agent's lease.
+            let_go: called in the new process to close resources of the working half.
         """
         self._reap()
         self._restore_at = None
@@ -138,7 +138,7 @@ class Pair:
         if child == 0:
             try:
                 let_go()
-                # Connections of the working half have to close with it.
+                # Connections of the working half are closed here, so that they end with that half.
                 assert here is not None
                 os.dup2(here, _FIRST)
                 os.closerange(_FIRST + 1, os.sysconf("SC_OPEN_MAX"))

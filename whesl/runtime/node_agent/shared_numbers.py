@@ -1,7 +1,7 @@
-"""Numbers in memory that several processes have mapped, as attributes of an object.
+"""Numbers in shared memory of several processes, as attributes of an object.
 
-The object has the memory as ``numbers``, a view of doubles. Each number is aligned and written at once: no
-process ever reads half of one.
+The object has the memory as ``numbers``, a view of doubles. Each number is aligned and written at once, so
+that no process ever reads a partly written one.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class SharedNumber:
-    """A number in an object's shared memory, as an attribute of it.
+    """A number in an object's shared memory, as an attribute of the object.
 
     Args:
-        place: which of the object's ``numbers``.
+        place: the index in the object's ``numbers``.
     """
 
     def __init__(self, place: int) -> None:

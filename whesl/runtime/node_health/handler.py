@@ -1,6 +1,7 @@
-"""The handler ``node-health``: checks a task's nodes before its next attempt, and replaces the unfit ones.
+"""The handler ``node-health``: checks a task's nodes before the next attempt, and replaces unfit nodes.
 
-It runs a probe on each node of the allocation that the task may use, as steps of the resource manager.
+The handler runs a probe on each node of the allocation that the task may use, as a step of the resource
+manager.
 """
 
 from __future__ import annotations
@@ -25,30 +26,30 @@ from whesl.runtime.node_health.judgement import Facts, replaced, unfit
 from whesl.runtime.wire.keys import home
 
 PROBE = "whesl.runtime.node_health.node_probe"
-_AT_ONCE = 32  # steps: a controller starts so many within a second
-_LOOK = 0.1  # seconds between two looks at them
+_AT_ONCE = 32  # concurrent steps, which a controller starts within a second
+_LOOK = 0.1  # seconds between two looks at the running steps
 
 
 class Unasked(NamedTuple):
     """A node that could not be asked, which says nothing of its health.
 
     Attributes:
-        why: in words.
+        why: the reason as text.
     """
 
     why: str
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a step may say.
+    """The arguments of a step in the rules.
 
     Attributes:
-        check: an executable that is run on each node, too; a status other than 0 makes the node unfit.
-        directories: written to and read from on each node, besides the workspace, /tmp and /dev/shm.
-        timeout: seconds that a node has for its answer; a node without one is unfit.
-        without: what is done when too few fit spares are left: ``escalate``, ``fail``, ``pause`` or
+        check: an executable to run on each node; an exit status other than 0 makes the node unfit.
+        directories: directories to write and read on each node, besides the workspace, /tmp and /dev/shm.
+        timeout: seconds for a node's answer; a node without an answer is unfit.
+        without: the action when too few fit spares are left: ``escalate``, ``fail``, ``pause`` or
             ``continue`` (on the unfit nodes).
-        handler_timeout: seconds for the whole step, of which the isolator takes care.
+        handler_timeout: seconds for the whole step, enforced by the isolator.
     """
 
     check: str = ""
@@ -62,9 +63,9 @@ def handle(request: dict[str, Any]) -> dict[str, Any]:
     """Check the nodes, and return the handler's answer (docs/handlers.md).
 
     Args:
-        request: as the isolator gives it.
+        request: the isolator's request.
 
-    Raises msgspec.ValidationError for arguments that are none, OSError.
+    Raises msgspec.ValidationError for invalid arguments, OSError.
     """
     arguments = msgspec.convert(request["step"]["arguments"], Arguments)
     nodes = msgspec.convert(request["nodes"], NodeSet)
@@ -103,9 +104,9 @@ def _note(checked: int, bad: Iterable[str], unasked: Iterable[str], missing: Ite
 def _answers(
     allocation: Allocation, nodes: Sequence[str], command: tuple[str, ...], timeout: float
 ) -> dict[str, Facts | str | Unasked]:
-    """Run the probe on each node, some at once, and return what each of them told.
+    """Run the probe on each node, some concurrently, and return each node's answer.
 
-    Silence says nothing of a node where no node has answered: the resource manager may be busy.
+    When no node has answered, the nodes count as unasked, since the resource manager may be busy.
     """
     told: dict[str, Facts | str | Unasked] = {}
     waiting, running = deque(nodes), list[_Probe]()
@@ -155,7 +156,7 @@ class _Probe:
             self._allocation.signal(self._step, signal.SIGKILL)
             return f"no answer within {self._timeout:g} s"
         lines = _text(self._output).splitlines()
-        if not lines:  # not even the probe's first line: a launcher that failed says nothing of its node
+        if not lines:  # without the probe's first line, the launcher has failed, not the node
             said = _text(self._error).strip().rpartition("\n")[2][:200]
             return Unasked(f"its step ended with status {status}{f': {said}' if said else ''}")
         try:

@@ -1,4 +1,4 @@
-"""Which nodes are fit, by what they told, and which spares take the places of the others. Pure."""
+"""The judgement of nodes by their answers, and the replacement of unfit nodes by spares. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from whesl.model.allocation_nodes import NodeSet
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node told of itself.
+    """A node's answer about itself.
 
     Attributes:
-        problems: what failed on it, in words.
-        gpus: that the kernel has a device for.
-        links: ports of its fast network that are active.
+        problems: failures on the node, as text.
+        gpus: number of GPUs for which the kernel has a device.
+        links: number of active ports of the fast network.
     """
 
     problems: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Replaced(NamedTuple):
     """The nodes after a check.
 
     Attributes:
-        nodes: the new set.
+        nodes: the new node set.
         missing: unfit nodes in use for which no fit spare was left.
     """
 
@@ -38,12 +38,12 @@ class Replaced(NamedTuple):
 
 
 def unfit(told: Mapping[str, Facts | str]) -> dict[str, str]:
-    """Return the nodes that are not fit, and why.
+    """Return the unfit nodes with the reasons.
 
-    A node with fewer GPUs or active links than more than half of the nodes have has lost some.
+    A node is unfit if a check failed, or if it has fewer GPUs or active links than most nodes have.
 
     Args:
-        told: by node its facts, or in words why it gave none although its check was started.
+        told: by node: its facts, or the reason why its started check gave none.
     """
     facts = {node: one for node, one in told.items() if isinstance(one, Facts)}
     found = {node: one for node, one in told.items() if isinstance(one, str)}
@@ -62,11 +62,11 @@ def unfit(told: Mapping[str, Facts | str]) -> dict[str, str]:
 
 
 def replaced(nodes: NodeSet, bad: Container[str], unusable: frozenset[str] = frozenset()) -> Replaced:
-    """Return the nodes with fit spares in the places of unfit ones; unfit spares are no longer considered.
+    """Return the nodes with unfit nodes replaced by fit spares, and without unfit spares.
 
     Args:
-        nodes: as they were, the spares in the order in which they are taken.
-        bad: the unfit ones.
+        nodes: the nodes before, with the spares in the order in which they are taken.
+        bad: the unfit nodes.
         unusable: spares that cannot be taken now, and remain spares.
     """
     for spare in nodes.spares:
@@ -84,7 +84,7 @@ def replaced(nodes: NodeSet, bad: Container[str], unusable: frozenset[str] = fro
 
 
 def _usual(numbers: Iterable[int]) -> int:
-    """Return the number that more than half have; 0 where there is none."""
+    """Return the value of more than half of the numbers; 0 where there is none."""
     counted = Counter(numbers)
     number, times = max(counted.items(), key=lambda item: item[1], default=(0, 0))
     return number if 2 * times > sum(counted.values()) else 0

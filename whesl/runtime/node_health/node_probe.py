@@ -1,7 +1,7 @@
-"""What one node tells of itself. Runs on that node as ``python -m``; standard library only.
+"""The probe of one node, which runs there as ``python -m``; standard library only.
 
-Prints a first line when it begins, then one JSON document. A storage or a driver that hangs keeps it from
-ending, which is an answer, too.
+The probe prints a first line at its start, then one JSON document. A hanging file system or driver keeps it
+from ending, which is an answer, too.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-_BLOCK = b"whesl" * 13_108  # 64 KiB: more than any cache of a metadata server answers for
-_TOOL_TIME = 60  # seconds; the whole probe has a limit of its own
+_BLOCK = b"whesl" * 13_108  # 64 KiB, more than a cache of a metadata server holds
+_TOOL_TIME = 60  # seconds for one command; the whole probe has a limit of its own
 _ACTIVE = "ACTIVE"
 
 
 def facts(directories: list[str], check: str) -> dict[str, object]:
-    """Return what can be seen here.
+    """Return the facts about this node.
 
     Args:
-        directories: each is written to and read from.
-        check: an executable of the site's; '' for none.
+        directories: directories to write and read.
+        check: an executable of the site; '' for none.
     """
     return {
         "problems": [*filter(None, map(_written, directories)), *_gpu_problems(), *_checked(check)],
@@ -48,14 +48,14 @@ def _written(directory: str) -> str:
 
 
 def _gpu_problems() -> list[str]:
-    """Ask NVIDIA's driver, which fails where one GPU is lost ("Unable to determine the device handle")."""
+    """Return errors of NVIDIA's driver, such as on a lost GPU ("Unable to determine the device handle")."""
     return _run(["nvidia-smi", "-L"]) if shutil.which("nvidia-smi") else []
 
 
 def _gpus() -> int:
-    """Return the GPUs that the kernel has a device for.
+    """Return the number of GPUs for which the kernel has a device.
 
-    /dev/nvidia0 and so on are NVIDIA's. A node of AMD's topology (amdkfd) with compute units is a GPU.
+    /dev/nvidia0 and so on are NVIDIA GPUs. In AMD's topology (amdkfd), a node with compute units is a GPU.
     """
     nvidia = sum(1 for device in Path("/dev").glob("nvidia[0-9]*"))
     topology = Path("/sys/class/kfd/kfd/topology/nodes").glob("*/properties")
@@ -65,7 +65,7 @@ def _gpus() -> int:
 
 
 def _links() -> int:
-    """Return the active ports of InfiniBand, RoCE and Slingshot."""
+    """Return the number of active ports of InfiniBand, RoCE and Slingshot."""
     ports = Path("/sys/class/infiniband").glob("*/ports/*/state")
     slingshot = Path("/sys/class/net").glob("hsn[0-9]*/operstate")
     return sum(_ACTIVE in _text(port) for port in ports) + sum(_text(one) == "up\n" for one in slingshot)
@@ -84,7 +84,7 @@ def _checked(check: str) -> list[str]:
 
 def _run(command: list[str]) -> list[str]:
     try:
-        done = subprocess.run(  # the driver's program, or the one that the rules name
+        done = subprocess.run(  # the driver's command, or the executable that the rules name
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TOOL_TIME, check=False
         )
     except subprocess.TimeoutExpired:

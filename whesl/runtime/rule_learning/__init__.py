@@ -1,1 +1,1 @@
-"""Rules from experience: what good and bad runs of the same work have printed, and what a workflow needs."""
+"""Rules from experience: learned from logs of good and bad runs, and a workflow's first specification."""

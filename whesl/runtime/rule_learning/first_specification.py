@@ -1,4 +1,4 @@
-"""A first specification for a workflow: what to watch, and what fits it, every line with its reason. Pure."""
+"""A first specification for a workflow, every line with its reason. Pure."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from whesl.model.workflow import Workflow
 from whesl.runtime.diagnose.rule import quoted
 from whesl.runtime.rule_learning.run_records import LearnedTimer
 
-_SHOWN = 6  # names of jobs in a comment
+_SHOWN = 6  # number of jobs' names in a comment
 _WIDTH = 100  # characters of a comment's line
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a workflow and of this host.
+    """Facts on a workflow and on this host.
 
     Attributes:
         workflow: the workflow.
-        source: its file.
-        here: where its tasks write, a directory; "" where that is not known.
-        other: a directory of another file system with more room, "" for none; ``free`` is its room, bytes.
-        timer: a hang timer that was learned from good runs; None without.
-        why_no_timer: why there is none.
+        source: the workflow's file.
+        here: the directory that its tasks write to; "" where it is not known.
+        other: a directory of another file system with more free space, "" for none.
+        free: the free space of ``other``, bytes.
+        timer: the hang timer learned from good runs; None without.
+        why_no_timer: the reason for a missing timer.
     """
 
     workflow: Workflow
@@ -37,13 +38,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def first_specification(found: Found) -> str:
-    """Return ESL to begin with."""
+    """Return the first specification as ESL text."""
     parts = (_head(found), _nodes(found), _again(), _space(found), _hangs(found), _never())
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def _because(text: str) -> list[str]:
-    """Return comment lines."""
+    """Return a text as comment lines of ESL."""
     return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ", break_long_words=False)
 
 

@@ -1,7 +1,7 @@
-"""What good and bad runs tell: lines before failures, hang timers, limits. Pure.
+"""Learning from good and bad runs: lines before failures, hang timers, limits. Pure.
 
-Runs are split by time: the earlier ones are learned from, the later ones judge what was learned, since a rule
-is for runs that are still to come.
+Runs are split by time: rules are learned from the earlier runs and scored on the later ones, since a rule is
+for future runs.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from whesl.runtime.rule_learning.run_records import (
     Timeout,
 )
 
-PAST = 2 / 3  # share of the good runs, and of the bad ones, that rules are learned from
-SHORTEST = 8  # characters of a text that is looked for
+PAST = 2 / 3  # share of the good runs, and of the bad runs, that rules are learned from
+SHORTEST = 8  # least number of characters in a learned text
 MOST_LINES = 5
-_OFTEN = 1 / 3  # least share of the bad runs in which a line has to come before the failure
-_LEAD = 5  # lines between it and the run's end, at least: what is nearer is a part of the end itself
-_STEADY = 5  # times that a line of steady work is printed, at least, in each good run
+_OFTEN = 1 / 3  # least share of the bad runs that have a line before the failure
+_LEAD = 5  # least number of lines between such a line and the run's end
+_STEADY = 5  # least number of times that each good run prints a line of steady work
 _FACTORS = (1.0, 1.5, 2.0, 4.0)
-_FLOOR = 30.0  # seconds of the shortest time-out
+_FLOOR = 30.0  # shortest time-out, seconds
 
 
 def learn(runs: Sequence[Run]) -> Learned:
-    """Return rules that can be learned from runs of the same work."""
+    """Return the rules learned from runs of the same work."""
     good, bad = _split([run for run in runs if run.good]), _split([run for run in runs if not run.good])
     too_little: list[str] = []
     if len(bad[0]) + len(bad[1]) < FEWEST:
@@ -76,7 +76,11 @@ def _split(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
 
 
 def _lines(good: tuple[list[Run], list[Run]], bad: tuple[list[Run], list[Run]]) -> tuple[LearnedLine, ...]:
-    """Return texts that cover the bad runs of the past, each one more of them, and no good run of it."""
+    """Return texts that together cover the past bad runs, and that no past good run has.
+
+    Args:
+        good, bad: the runs, past and future.
+    """
     harmless = {form for run in good[0] for form in run.forms}
     having: dict[str, list[int]] = {}
     for number, run in enumerate(bad[0]):
@@ -87,7 +91,7 @@ def _lines(good: tuple[list[Run], list[Run]], bad: tuple[list[Run], list[Run]]) 
     left = set(range(len(bad[0])))
     known = {form: runs for form, runs in having.items() if len(runs) >= 2}
     while left and len(found) < MOST_LINES:
-        # That of most runs; of these what stands first in its run: what follows may be its consequence.
+        # The form of most uncovered runs; among equals the earliest, since later lines may be consequences.
         best = max(known, key=lambda form: (len(left & set(known[form])), -_place(form, bad[0])), default="")
         newly = left & set(known.get(best, ()))
         if not newly:
@@ -109,11 +113,11 @@ def _before(
     good: tuple[list[Run], list[Run]],
     bad: tuple[list[Run], list[Run]],
 ) -> list[LearnedLine]:
-    """Return lines that announce a failure: they come long before the lines that were found for it.
+    """Return lines that announce a failure: they precede the lines that were found for the failure.
 
     Args:
         found: lines that cover the bad runs.
-        known: other forms that no good run has, with the numbers of the bad runs that have them.
+        known: forms that no good run has, with the numbers of the bad runs that have them.
         good, bad: the runs, past and future.
     """
     ends = [
@@ -141,7 +145,7 @@ def _holds(line: str, found: Sequence[LearnedLine]) -> bool:
 
 
 def _place(form: str, runs: Sequence[Run]) -> int:
-    """Return the number of the line at which a form stands first, at the least."""
+    """Return the least number of a line, in all runs, at which a form is first printed."""
     return min(run.places[form] for run in runs if form in run.forms)
 
 
@@ -162,7 +166,7 @@ def _has(run: Run, texts: Sequence[str]) -> bool:
 
 
 def _timer(good: tuple[list[Run], list[Run]]) -> LearnedTimer | None:
-    """Return the timer of the line that good runs print most steadily: its longest gap is the shortest."""
+    """Return a timer for the line with the least longest gap in good runs; None without such a line."""
     stamped = [run for run in good[0] if run.gaps]
     if len(stamped) < 2:
         return None

@@ -1,4 +1,4 @@
-"""A log as one run: forms of its lines, gaps between two of a form, its time, the memory that it tells of."""
+"""Reads the logs of one run: forms of lines, gaps between lines of a form, duration, memory."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from whesl.runtime.diagnose.reading import lines_of_all
 from whesl.runtime.diagnose.unusual import form
 from whesl.runtime.rule_learning.run_records import Run
 
-MOST_FORMS = 20_000  # forms of lines that are kept of a run: the first ones
+MOST_FORMS = 20_000  # first forms of a run that are kept
 _DAY = 86400.0
-_LONGEST = 500  # characters of a line that are kept
-# GNU time -v, sacct, and what programs print of themselves.
+_LONGEST = 500  # kept characters of a line
+# Memory in the output of GNU time -v, of sacct and of programs.
 _MEMORY = re.compile(
     r"(?i)\b(?:maximum resident set size \(kbytes\)|maxrss|peak (?:rss|memory|resident)[\w ]*)\s*[:=]\s*"
     r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]?)i?B?\b"
@@ -22,11 +22,11 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def run_of(files: list[str], *, good: bool) -> Run:
-    """Return a run.
+    """Return the record of a run.
 
     Args:
-        files: its logs.
-        good: it has ended well.
+        files: the run's logs.
+        good: whether the run has ended well.
 
     Raises UsageError for a log that cannot be read.
     """
@@ -54,7 +54,8 @@ def run_of(files: list[str], *, good: bool) -> Run:
             continue
         stamp = cleaned.time
         if last_stamp is not None and stamp < last_stamp - _DAY / 2:
-            stamp += _DAY * round((last_stamp - stamp) / _DAY)  # a clock without a date, past midnight
+            # Time stamps without a date start again at midnight.
+            stamp += _DAY * round((last_stamp - stamp) / _DAY)
         first_stamp = stamp if first_stamp is None else first_stamp
         last_stamp = stamp if last_stamp is None else max(stamp, last_stamp)
         if each in last:

@@ -1,26 +1,26 @@
-"""Records of what is learned: runs as they were read, and what came of them."""
+"""Records of rule learning: the runs that were read, and the learned rules with their scores."""
 
 from __future__ import annotations
 
 import msgspec
 
-FEWEST = 3  # runs of a kind, below which nothing is learned from it
+FEWEST = 3  # least number of good runs, and of bad runs, to learn from
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the work.
 
     Attributes:
-        name: its log.
-        good: it has ended well.
-        ended: when, seconds since the epoch; earlier runs are learned from, later ones are judged.
-        forms: what stays the same of its lines (``whesl.runtime.diagnose.unusual.form``), and a line for
-            each.
-        places: the number of the first line of each form, from 1; ``length`` is that of all lines.
-        gaps: the longest times between two lines of a form, seconds; empty without time stamps.
-        times: how often each form was printed.
-        seconds: from its first time stamp to its last; None without.
-        memory: the largest memory that it tells of itself, bytes; None where it tells none.
+        name: the run's log.
+        good: whether the run has ended well.
+        ended: the run's end, seconds since the epoch.
+        forms: a line for each form of the run's lines (``whesl.runtime.diagnose.unusual.form``).
+        places: the number of the first line of each form, from 1.
+        length: the number of all lines.
+        gaps: the longest time between two lines of a form, seconds; empty without time stamps.
+        times: the number of lines of each form.
+        seconds: the time from the first to the last time stamp; None without time stamps.
+        memory: the largest memory use that the log reports, bytes; None where it reports none.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
-    """How a rule does on runs: ``found`` of ``bad`` ones, and ``false`` alarms in ``good`` ones."""
+    """A rule's score: it finds ``found`` of ``bad`` bad runs, with ``false`` alarms in ``good`` good runs."""
 
     bad: int
     good: int
@@ -45,26 +45,26 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def precision(self) -> float | None:
-        """The share of right alarms, 0 to 1; None without any alarm."""
+        """The share of alarms in bad runs, 0 to 1; None without any alarm."""
         alarms = self.found + self.false
         return self.found / alarms if alarms else None
 
     @property
     def recall(self) -> float | None:
-        """The share of bad runs that are found, 0 to 1; None without any bad run."""
+        """The share of bad runs with an alarm, 0 to 1; None without any bad run."""
         return self.found / self.bad if self.bad else None
 
 
 class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that bad runs have and good ones have not.
+    """A line that bad runs print and good runs do not.
 
     Attributes:
-        text: what is looked for, as it stands in the line.
-        sample: a line of a bad run.
-        past: on the runs that it was learned from.
-        future: on those that it was not.
-        lead: for a line that comes before the other lines that were learned, how many lines follow it until
-            the run's end, in the middle one of the bad runs that have it; 0 for any other.
+        text: the part of the line that the rule looks for.
+        sample: such a line of a bad run.
+        past: the score on the runs that the line was learned from.
+        future: the score on the later runs.
+        lead: for a line before the other learned lines, the median number of lines between it and the end of
+            a bad run; 0 for other lines.
     """
 
     text: str
@@ -75,7 +75,7 @@ class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Timeout(msgspec.Struct, frozen=True, kw_only=True):
-    """A TIMEOUT, and how many of the good runs it would have ended, of those that have time stamps."""
+    """A TIMEOUT, and the number of good runs with time stamps that it would have ended."""
 
     seconds: float
     false_past: int
@@ -83,15 +83,15 @@ class Timeout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LearnedTimer(msgspec.Struct, frozen=True, kw_only=True):
-    """A hang timer: a line of steady work, and time-outs from the gaps between two of it in good runs.
+    """A hang timer: a line of steady work, and time-outs from the gaps between such lines in good runs.
 
     Attributes:
-        text: what is looked for.
-        sample: a line.
-        longest: the longest gap of the runs that it was learned from, seconds.
-        chosen: the shortest of the time-outs without a false alarm in the past, and half as long again.
+        text: the part of the line that the rule looks for.
+        sample: such a line.
+        longest: the longest gap in the runs that the timer was learned from, seconds.
+        chosen: 1.5 times ``longest``, at least 30 seconds.
         choices: time-outs with their false alarms.
-        runs_past, runs_future: good runs that have the line twice or more.
+        runs_past, runs_future: numbers of good runs that print the line at least twice.
     """
 
     text: str
@@ -104,7 +104,7 @@ class LearnedTimer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What good runs have needed at most, with how many of them tell it; None where none does."""
+    """The greatest time and memory of good runs (None where unknown), with the numbers of these runs."""
 
     seconds: float | None
     timed: int
@@ -113,13 +113,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Learned(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was learned.
+    """The result of rule learning.
 
     Attributes:
-        too_little: why something was not learned, a sentence each.
-        past_good, past_bad, future_good, future_bad: how many runs.
-        lines, timer, limits: what was learned.
-        all_lines: all lines together, on the runs that they were not learned from.
+        too_little: reasons why something was not learned, a sentence each.
+        past_good, past_bad, future_good, future_bad: numbers of runs.
+        lines, timer, limits: the learned rules.
+        all_lines: the score of all lines together on the later runs.
     """
 
     past_good: int

@@ -1,4 +1,4 @@
-"""What was learned as a specification, every rule with its reason. Pure."""
+"""Learned rules as a specification, every rule with its reason. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH = 110
 
 
 def specification(learned: Learned) -> str:
-    """Return ESL to begin with; comments only where nothing was learned."""
+    """Return the learned rules as ESL text; only comments where nothing was learned."""
     lines = [
         f"# Learned from {learned.past_good} good and {learned.past_bad} bad runs; judged on the "
         f"{learned.future_good} good and {learned.future_bad} bad runs after them."
@@ -77,7 +77,7 @@ def scored(score: Score) -> str:
 
 
 def limits(learned: Learned) -> list[str]:
-    """Return sentences on the most memory and time that good runs needed."""
+    """Return sentences on the greatest memory and time that good runs needed."""
     found = learned.limits
     said = []
     if found is not None and found.seconds is not None:

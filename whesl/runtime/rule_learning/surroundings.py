@@ -1,4 +1,4 @@
-"""What this host has for a workflow's first specification: logs of good runs, another file system."""
+"""Facts of this host for a workflow's first specification: logs of good runs, another file system."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from whesl.runtime.rule_learning.first_specification import Found
 from whesl.runtime.rule_learning.learn import learn
 from whesl.runtime.rule_learning.reading import run_of
 
-_SPACES = ("SCRATCH", "WORK", "PROJECT")  # variables in which sites name directories of a user's own
+_SPACES = ("SCRATCH", "WORK", "PROJECT")  # variables with a user's own directories at many sites
 
 
 def found(
     workflow: Workflow, source: str, logs: Sequence[str], other: Path | None, environment: Mapping[str, str]
 ) -> Found:
-    """Return what is known of a workflow here.
+    """Return the facts on a workflow and on this host.
 
     Args:
         workflow: the workflow.
-        source: its file's name.
+        source: the workflow's file.
         logs: globs of logs of good runs.
-        other: a directory of another file system; None to look for one.
-        environment: where sites name directories.
+        other: a directory of another file system; None to search for one.
+        environment: the variables, in which sites name directories.
 
-    Raises UsageError for a glob that means no file, and for ``other`` that is no directory.
+    Raises UsageError for a glob without files, and where ``other`` is no directory.
     """
     learned = learn([run_of([name], good=True) for name in named(logs)]) if logs else None
     root = Path(workflow.root)
-    here = root if root.is_dir() else root.parent  # a manager makes a directory of each run
+    here = root if root.is_dir() else root.parent  # the workflow manager makes ``root`` at each run
     place, free = _other(here, other, environment)
     why = "no logs were given" if learned is None else "; ".join(learned.too_little[1:])
     return Found(
@@ -48,7 +48,7 @@ def found(
 
 
 def named(globs: Sequence[str]) -> list[str]:
-    """Return the files that globs mean, each once. Raises UsageError for one that means none."""
+    """Return the files that globs match, each once. Raises UsageError for a glob without files."""
     files: dict[str, None] = {}
     for pattern in globs:
         names = glob.glob(pattern, recursive=True)  # noqa: PTH207 - absolute or not
@@ -60,7 +60,7 @@ def named(globs: Sequence[str]) -> list[str]:
 
 
 def _other(here: Path, given: Path | None, environment: Mapping[str, str]) -> tuple[str, int]:
-    """Return a directory of another file system with more room than ``here``, and its room; "" for none."""
+    """Return a directory of a file system with more free space than ``here``'s, and that space, or ""."""
     if given is not None:
         if not given.is_dir():
             raise UsageError(f"{given} is no directory", hint="make it first, on another file system")

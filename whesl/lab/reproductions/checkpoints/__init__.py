@@ -1,1 +1,1 @@
-"""The evaluation of prioritized checkpoints, run again."""
+"""Reproduction of the evaluation of prioritized checkpoints."""

@@ -1,4 +1,4 @@
-"""Observations of the dissertation (chapter 2) that have numbers: what holds, what does not, by how much."""
+"""Reproduction of the dissertation's numeric observations (chapter 2)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ SMALL = ("GYRO", "POP", "VULCAN")
     "ckpt-observations", SOURCE, "The observations with numbers on lead times, accuracy and migration"
 )
 def observations(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the studies behind observations 1, 3, 4, 5, 6, 8 and 9."""
+    """Run the studies of observations 1, 3, 4, 5, 6, 8 and 9.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     bench, applications = bench_of(progress, quick)
     titan = bench.machine.failures[0]
     base = studies.overheads(bench, list(applications.values()), titan)
@@ -250,7 +256,7 @@ def _accuracy_findings(
         falls = []
         for name in applications:
             first, last = (_recomputation_saved(missed, name, model, share) for share in (0.0, 0.4))
-            if first > 0.1:  # where there is something to lose
+            if first > 0.1:  # only applications with savings above 10 %
                 falls.append(100 * (first - last) / first)
         found.append(
             Finding(

@@ -1,5 +1,4 @@
-"""Checkpoint models on recorded failures: LANL's systems 8 and 18 instead of the distributions fitted to
-them."""
+"""Checkpoint models on the recorded failures of LANL's systems 8 and 18 instead of fitted distributions."""
 
 from __future__ import annotations
 
@@ -24,7 +23,13 @@ RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 
 @experiment("ckpt-lanl", SOURCE, "Checkpoint models on LANL's own records, and the fits of Table 2.3")
 def lanl(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit Table 2.3 again and run the models on the records themselves."""
+    """Fit the distributions of Table 2.3 again, and run the checkpoint models on the recorded failures.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     path = needed(data, RECORDS)
     bench, applications = bench_of(progress, quick)
     findings, tables, figures = [], [], []

@@ -1,1 +1,1 @@
-"""The evaluation of workflows on a cluster and a cloud, run again."""
+"""Reproduction of the evaluation of workflows on a cluster and a cloud."""

@@ -1,4 +1,4 @@
-"""Observations 1 to 8 and Table 3.4 of the document, each beside what the rows of an evaluation say."""
+"""Comparison of the document's observations 1 to 8 and Table 3.4 with the rows of an evaluation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SOURCE = "HPC+Cloud, section 3.5.2"
 NAMES = ("OAI", "RNASEQ")
 _LOGS = "Theta's and Curie's logs, or a generated one, in place of Lassen's; run times are stated, not traced"
-# Printed (Q1, Q3) of completion in per cent, OAI and RNASEQ.
+# Printed quartiles (Q1, Q3) of the completion in per cent, for OAI and RNASEQ.
 COMPLETION = {
     ADAPTIVE: ((97.79, 99.99), (94.44, 99.99)),
     BICER: ((72.1, 93.6), (36.01, 77.77)),
@@ -34,15 +34,15 @@ ERROR_MEAN, ERROR = (14.75, 7.11), ((-8.22, 30.38), (-6.69, 44.21))
 SAVINGS = {ADAPTIVE: (23.96, 28.59), BICER: (16.82, 26.5)}
 BACKUP_Q3, BACKUP_LIFE, BACKUP_TASKS = (4.0, 14.0), (0.4, 0.5), (2.7, 3.26)
 BENCHMARK_MEAN, BENCHMARK = (3.24, 3.13), ((0.26, 1.48), (0.25, 1.45))
-# Points of per cent within which a quartile counts as the printed one.
+# Largest difference between a measured and a printed quartile that agree, in percentage points.
 _NEAR = 5.0
 
 
 class Rows:
-    """Rows by workflow and scheduler.
+    """The rows of an evaluation, grouped by workflow and scheduler.
 
     Args:
-        rows: of an evaluation.
+        rows: all rows of the evaluation.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -52,43 +52,69 @@ class Rows:
         self.names = [name for name in NAMES if any(key[0] == name for key in self._rows)]
 
     def of(self, workflow: str, scheduler: str) -> list[Row]:
-        """Return the rows of one."""
+        """Return the rows of one workflow under one scheduler.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return self._rows.get((workflow, scheduler), [])
 
     def values(self, workflow: str, scheduler: str, value: Callable[[Row], float | None]) -> NDArray[Any]:
-        """Return a figure of each row that has it."""
+        """Return a value of each row, without the rows that lack the value.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+            value: returns the value of a row, or None if the row lacks the value.
+        """
         found = [value(row) for row in self.of(workflow, scheduler)]
         return np.array([one for one in found if one is not None], dtype=np.float64)
 
     def completion(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return the completion of every stage of every run, in per cent."""
+        """Return the completion of every stage of every run, in per cent.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return 100 * np.array([share for row in self.of(workflow, scheduler) for share in row.completion])
 
     def delays(self, scheduler: str) -> NDArray[Any]:
-        """Return (hours, nodes) of every production job in every run, shape (jobs, 2)."""
+        """Return (hours of delay, nodes) of the production jobs due during each run, shape (jobs, 2)."""
         found = [late for name in self.names for row in self.of(name, scheduler) for late in row.delays]
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 
     def savings(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return by how many per cent each run is cheaper than the same run in the cloud alone."""
+        """Return each run's saving in per cent of the cost of the same case in the cloud alone.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         pairs = zip(self.of(workflow, scheduler), self.of(workflow, CLOUD), strict=True)
         return np.array([100 * (1 - row.cost / alone.cost) for row, alone in pairs if alone.cost > 0])
 
 
 def quartiles(values: NDArray[Any]) -> tuple[float, float]:
-    """Return (Q1, Q3), nan for none."""
+    """Return the quartiles (Q1, Q3); nan for no values."""
     if not len(values):
         return float("nan"), float("nan")
     return float(np.quantile(values, 0.25)), float(np.quantile(values, 0.75))
 
 
 def shown(pair: tuple[float, float], unit: str = "%") -> str:
-    """Return quartiles for people."""
+    """Return quartiles as readable text.
+
+    Args:
+        pair: the quartiles (Q1, Q3).
+        unit: the unit.
+    """
     return f"({pair[0]:.2f}, {pair[1]:.2f}) {unit}"
 
 
 def findings(rows: Rows) -> list[Finding]:
-    """Return each observation beside what holds here."""
+    """Return one finding for each observation."""
     found = _completion(rows)
     found += _delays(rows)
     for number, name in enumerate(NAMES):
@@ -264,7 +290,7 @@ def _ablation(rows: Rows, name: str, number: int) -> list[Finding]:
 
 
 def tables(rows: Rows) -> list[Table]:
-    """Return completion, costs and delays by workflow and scheduler."""
+    """Return the tables of completion, costs and delays by workflow and scheduler."""
     lines: list[tuple[Cell, ...]] = []
     for name in rows.names:
         for who in (ADAPTIVE, BICER, PARSL, CLOUD, *WITHOUT):
@@ -303,7 +329,7 @@ def tables(rows: Rows) -> list[Table]:
 
 
 def figures(rows: Rows) -> list[Figure]:
-    """Return completion as bars and savings over the deadline."""
+    """Return the figures: completion as bars, and savings over the deadline."""
     who = (ADAPTIVE, BICER, PARSL, *WITHOUT)
     bars = [
         Series(

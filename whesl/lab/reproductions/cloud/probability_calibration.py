@@ -1,4 +1,4 @@
-"""How far the stated probabilities hold: of the plans that say 90 %, how many meet their deadline."""
+"""Calibration of the plans' stated probabilities: the share of plans at 90 % that meet their deadline."""
 
 from __future__ import annotations
 
@@ -18,27 +18,32 @@ if TYPE_CHECKING:
 
     from whesl.lab.reproductions.cloud.observation_checks import Rows
 
-# Of the stated probability's mean and the share that met the deadline, at most (set beforehand).
+# Largest difference, chosen in advance, between the mean stated probability and the share of met deadlines.
 NEAR = 0.02
 _EDGES = (0.0, 0.5, 0.8, 0.88, 0.94, 1.0)
 
 
 def stated(rows: Rows, workflows: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the stated probabilities of the plans, and whether each met its deadline."""
+    """Return each plan's stated probability, and whether the plan met its deadline.
+
+    Args:
+        rows: the rows of an evaluation.
+        workflows: names of the workflows.
+    """
     found = [row for name in workflows for row in rows.of(name, OURS) if row.probability is not None]
     said = np.array([row.probability for row in found], dtype=np.float64)
     return said, np.array([row.finished is not None for row in found], dtype=np.bool_)
 
 
 def within(said: NDArray[np.float64], met: NDArray[np.bool_]) -> bool | None:
-    """Return whether the share that was met is within ``NEAR`` of what was stated in the mean.
+    """Return whether the share of met deadlines is within ``NEAR`` of the mean stated probability.
 
     Args:
-        said: the stated probabilities.
+        said: each plan's stated probability.
         met: whether each plan met its deadline.
 
     Returns:
-        False where the whole 95 % interval of the difference lies outside, None where only the share does.
+        True within ``NEAR``; False if the whole 95 % interval lies outside; None if only the share does.
     """
     if not len(met):
         return None
@@ -47,13 +52,13 @@ def within(said: NDArray[np.float64], met: NDArray[np.bool_]) -> bool | None:
 
 
 def error(met: NDArray[np.bool_]) -> float:
-    """Return half of the 95 % interval of a share."""
+    """Return the half-width of the 95 % interval of the share of met deadlines."""
     share = float(met.mean()) if len(met) else float("nan")
     return 1.96 * float(np.sqrt(max(share * (1 - share), 1e-9) / max(1, len(met))))
 
 
 def findings(rows: Rows) -> list[Finding]:
-    """Return whether the plans that say 90 % meet their deadlines as often, and what they cost."""
+    """Return findings on how often plans at 90 % meet their deadlines, and on the costs of these plans."""
     found = []
     for names in ([rows.names] if len(rows.names) > 1 else []) + [[name] for name in rows.names]:
         said, met = stated(rows, names)
@@ -95,7 +100,7 @@ def findings(rows: Rows) -> list[Finding]:
 
 
 def tables(rows: Rows) -> list[Table]:
-    """Return the reliability: plans by what they say, and how many of them meet the deadline."""
+    """Return the reliability table: number of plans and share of met deadlines by stated probability."""
     lines: list[tuple[Cell, ...]] = []
     for name in rows.names:
         said, met = stated(rows, [name])
@@ -110,7 +115,7 @@ def tables(rows: Rows) -> list[Table]:
 
 
 def figures(rows: Rows) -> list[Figure]:
-    """Return the reliability as a picture."""
+    """Return the reliability diagram."""
     series = [Series("perfect", [0.0, 1.0], [0.0, 1.0], dashed=True)]
     for table in tables(rows):
         for name in rows.names:

@@ -1,4 +1,4 @@
-"""The evaluation of section 3.5.2 and the calibration of the stated probabilities, as experiments."""
+"""Experiments: the evaluation of section 3.5.2, and the calibration of the stated probabilities."""
 
 from __future__ import annotations
 
@@ -22,25 +22,43 @@ _QUICK = 6
 
 @experiment("cloud-observations", "HPC+Cloud", "Observations 1 to 8 and Table 3.4 at 795 nodes' scale")
 def large(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run 1,000 cases of each workflow; without traces on a generated log (synthetic)."""
+    """Run 1,000 cases of each workflow at full scale; without traces, on a generated (synthetic) log.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     return document(evaluate(Plan(data=data, cases=_QUICK if quick else 1000), progress))
 
 
 @experiment("cloud-small", "HPC+Cloud", "The same at the scale of the cluster of Figure 3.5a, 80 nodes")
 def small(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run 1,000 cases of each workflow, with as much less to do as the cluster is smaller."""
+    """Run 1,000 cases of each workflow on 80 nodes, with the work scaled down in proportion.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     return document(evaluate(Plan(data=data, nodes=80, cases=_QUICK if quick else 1000), progress))
 
 
 @experiment("cloud-calibration", "WHESL", "Of plans that say 90 %, how many meet their deadline")
 def calibrated(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Plan and run 1,000 cases, 500 of each workflow."""
+    """Plan and run 500 cases of each workflow, to calibrate the stated probabilities.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     plan = Plan(data=data, cases=_QUICK if quick else 500, variants=(OURS, ADAPTIVE))
     return stated(evaluate(plan, progress))
 
 
 def document(found: list[Row]) -> Report:
-    """Return what an evaluation of the document's schedulers says, where chance does not decide."""
+    """Return the report of an evaluation of the document's schedulers, with verdicts checked by bootstrap."""
     return _report(observation_checks, found, verdicts(found, observation_checks.findings))
 
 

@@ -1,7 +1,7 @@
-"""How sure the verdicts of an evaluation are: each is judged again on cases that are drawn from its own.
+"""Bootstrap of an evaluation's verdicts: each verdict is repeated on resampled cases.
 
-A verdict depends on which cases were drawn. The bootstrap (Efron 1979) asks how it would have come out with
-others: cases are drawn anew, with repetition, all schedulers of a case together.
+A verdict depends on the drawn cases. The bootstrap (Efron 1979) estimates the verdict on other draws: cases
+are resampled with replacement, all schedulers of a case together.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cloud.evaluate import Row
 
 RESAMPLES = 100
-# A statement is open unless so large a share of the resamples agrees on it (chosen beforehand).
+# Least share of resamples with the same verdict, chosen in advance; with a smaller share the verdict is open.
 SURE = 0.95
 
 
 def verdicts(
     rows: Sequence[Row], judge: Callable[[Rows], list[Finding]], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Finding]:
-    """Return findings that say whether they hold only where chance does not decide.
+    """Return findings whose verdict is None (open) where the resamples disagree.
 
     Args:
-        rows: of an evaluation, those of each workflow and scheduler in the order of their cases.
-        judge: from rows to findings, with thresholds that do not depend on the rows.
-        resamples: how many times the cases are drawn anew.
-        seed: of the draws.
+        rows: the evaluation's rows; those of each workflow and scheduler are in the order of the cases.
+        judge: makes findings from rows, with thresholds that do not depend on the rows.
+        resamples: number of resamples.
+        seed: random seed of the resamples.
 
     Returns:
-        What ``judge`` says of the rows. A finding that comes out the same in less than ``SURE`` of the
-        resamples neither holds nor does not (None).
+        The findings of ``judge`` on the rows; ``holds`` is None where less than the share ``SURE`` of the
+        resamples gives the same verdict.
     """
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in rows:

@@ -1,1 +1,1 @@
-"""The evaluation of a desktop grid, run again."""
+"""Reproduction of the evaluation of failure prediction on a desktop grid."""

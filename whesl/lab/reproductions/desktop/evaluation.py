@@ -1,4 +1,4 @@
-"""The evaluation of filtered failure prediction: long jobs, replicated in time and in space."""
+"""Evaluation of filtered failure prediction: long jobs, replicated in time and in space."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ if TYPE_CHECKING:
 
 TIME, SPACE = "in time", "in space"
 LAWS = ("exponential", "weibull")
-# Policy: its predictor. Ours takes FFP's, and the most reliable machines first.
+# The predictor of each policy. ``reliable`` is WHESL's own policy: FFP's predictor, most reliable machines
+# first.
 POLICIES = {"FFP": "FFP", "NFFP": "NFFP", "Random": "none", "reliable": "FFP"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is run; times in seconds.
+    """The size of an evaluation; times in seconds.
 
     Attributes:
-        site: how machines fail.
+        site: failure model of the machines.
         lengths: mean lengths of the long jobs, in hours.
-        seeds: how many sites are generated.
-        training: how long predictors see failures before the first job.
-        test: for how long jobs come.
-        tail: how long the run goes on after that.
+        seeds: number of generated sites.
+        training: time before the first job, to whose failures the predictors are fitted.
+        test: time in which jobs arrive.
+        tail: time that the run goes on after the last arrival.
         required: the reliability that jobs ask for.
-        attempts: how many machines a job has at most under Random.
-        seed: of all that is drawn.
+        attempts: largest number of machines of a job under Random.
+        seed: random seed of sites and jobs.
     """
 
     site: Site = Site()  # noqa: RUF009  frozen
@@ -57,22 +58,22 @@ class Plan:
 
 
 class Row(NamedTuple):
-    """One run; figures are of its long jobs.
+    """The measures of one run's long jobs.
 
     Attributes:
         seed: the site's number.
-        replication: in time or in space.
+        replication: kind of replication, "in time" or "in space".
         policy: FFP, NFFP, Random or reliable.
         hours: the mean length of the long jobs.
-        success: the share that completed.
-        attempts: machines that each had, the mean.
-        used: machine-hours that each used, the mean.
-        turnaround: hours from submission to completion of those that completed, the mean.
-        ideal: the same without any failure.
-        waiting: the longest queue.
-        before: the mean queue shortly before the machines restart.
-        after: and shortly after.
-        left: the share that was not over at the end.
+        success: the share of the long jobs that completed.
+        attempts: mean number of machines of a long job.
+        used: mean machine-hours of a long job.
+        turnaround: mean hours from submission to completion of the completed long jobs.
+        ideal: mean run time without failures, in hours.
+        waiting: the longest queue, in jobs.
+        before: mean length of the queue shortly before the machines' daily restart.
+        after: mean length of the queue shortly after the machines' daily restart.
+        left: the share of the long jobs that were not over at the end of the run.
     """
 
     seed: int
@@ -91,12 +92,12 @@ class Row(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """How many jobs waited, pass by pass.
+    """The length of the queue at each pass of the broker.
 
     Attributes:
         policy: FFP or NFFP.
-        days: since the first job, shape (beats,).
-        length: shape (beats,).
+        days: time of the pass in days since the test period began, shape (beats,).
+        length: number of waiting jobs, shape (beats,).
     """
 
     policy: str
@@ -105,11 +106,11 @@ class Queue(NamedTuple):
 
 
 def predictors(history: History, plan: Plan) -> dict[str, Compiled]:
-    """Fit FFP and NFFP to the time before the first job; both then go on to observe, never ahead of time.
+    """Fit FFP and NFFP to the time before the first job; both then observe later failures as these happen.
 
     Args:
-        history: of all machines.
-        plan: how long they are trained.
+        history: the failures of all machines.
+        plan: the evaluation's size, with the length of the training.
     """
     past = history.until(plan.training)
     return {
@@ -120,12 +121,15 @@ def predictors(history: History, plan: Plan) -> dict[str, Compiled]:
 
 
 def one_site(number: int, seed: np.random.SeedSequence, plan: Plan) -> Iterator[tuple[Row, Queue | None]]:
-    """Run all lengths, policies and ways of replication on one site; queues of the longest jobs come along.
+    """Run all job lengths, policies and kinds of replication on one site.
 
     Args:
-        number: of the site.
-        seed: of its machines and jobs.
-        plan: how much.
+        number: the site's number.
+        seed: random seed of the site's machines and jobs.
+        plan: the evaluation's size.
+
+    Yields:
+        The row of each run, with the queue for FFP and NFFP in time with the longest jobs, else None.
     """
     of_machines, of_jobs = seed.spawn(2)
     end = plan.training + plan.test + plan.tail
@@ -172,13 +176,13 @@ def _row(
 
 
 def around(beat: NDArray[np.float64], length: NDArray[np.int64], at: float) -> tuple[float, float]:
-    """Return a queue's mean length shortly before and after a time of the day.
+    """Return the mean length of the queue shortly before a time of the day, and shortly after it.
 
     Args:
-        beat: when it was looked at, in seconds.
-        length: how long it was.
-        at: in seconds after midnight; 30 minutes to 2 hours before it, and 1 to 2.5 hours after it
-            are taken.
+        beat: times of the broker's passes, in seconds.
+        length: length of the queue at each pass.
+        at: the time of the day in seconds after midnight; the means cover 30 minutes to 2 hours before it,
+            and 1 to 2.5 hours after it.
     """
     later = (beat - at) % DAY
     before = length[(later >= DAY - 2 * HOUR) & (later < DAY - 0.5 * HOUR)]

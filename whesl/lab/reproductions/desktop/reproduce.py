@@ -1,4 +1,4 @@
-"""Figures 7 to 13 of the filtered failure prediction model, on generated machines."""
+"""Reproduction of Figures 7 to 13 of the filtered failure prediction model, on generated machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SYNTHETIC = "machines are generated (synthetic): daily restarts, Weibull failur
 
 
 class _Means:
-    """Means over the sites."""
+    """Means of the measures over the sites."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -46,7 +46,13 @@ class _Means:
 
 @experiment("desktop", _DOCUMENT, "Figures 7 to 13: FFP, NFFP and Random on generated machines (synthetic)")
 def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the evaluation; needs no traces, since there are none of these machines."""
+    """Run the evaluation on generated machines; public traces of the document's machines do not exist.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     plan = _QUICK if quick else Plan()
     rows: list[Row] = []
     queues: list[Queue] = []

@@ -1,1 +1,1 @@
-"""The evaluation of several clusters, run again."""
+"""Reproduction of the evaluation of job scheduling on several clusters."""

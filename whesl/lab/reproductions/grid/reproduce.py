@@ -1,4 +1,4 @@
-"""Figures of "The importance of complete data sets for job scheduling simulations", run again."""
+"""Reproduction of the figures of "The importance of complete data sets for job scheduling simulations"."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.grid.simulation import Measures
 
 SOURCE = "The importance of complete data sets for job scheduling simulations"
-EPOCH = 1228910204.0  # MetaCentrum's log has no header: its UnixStartTime, found from its first job elsewhere
+# UnixStartTime of MetaCentrum's log in seconds since 1970, from the first job's time in another source;
+# the log has no header.
+EPOCH = 1228910204.0
 SCENARIOS = ("BASIC", "EXT-FAIL", "EXT-REQ", "EXT-ALL")
 POLICIES = ("fcfs", "easy", "cons", "ls")
 SEEDS = 10
-STARTS = 2_000  # computed starts of one local search here; `whesl lab grid` makes up to 20,000
+STARTS = 2_000  # limit of a local search, in computed starts; `whesl lab grid` has 20,000
 COLUMNS = (
     "problem", "policy", "seeds", "slowdown", "response, s", "wait, s", "killed", "cancelled",
     "deviation of slowdown", "CPU s of one run",
@@ -35,13 +37,13 @@ COLUMNS = (
 
 
 class Mean(NamedTuple):
-    """Figures of one policy in one problem, over its seeds.
+    """The measures of one policy in one problem, over all seeds.
 
     Attributes:
-        slowdown, response, wait, killed, cancelled: means.
+        slowdown, response, wait, killed, cancelled: means over the seeds.
         deviation: standard deviation of the slowdown.
-        runs: how many seeds.
-        seconds: processor time of one run.
+        runs: number of seeds.
+        seconds: processor time of one run, in seconds.
     """
 
     slowdown: float
@@ -71,7 +73,15 @@ def mean_of(run: Callable[[int], Measures], seeds: Sequence[int], advance: Calla
 def by_policy(
     machines: Grid, work: Jobs, down: Outages, seeds: Sequence[int], advance: Callable[[float], None]
 ) -> dict[str, Mean]:
-    """Return the figures of each policy; what is drawn is run with each seed."""
+    """Return the measures of each policy; the randomized policy ``ls`` runs with each seed.
+
+    Args:
+        machines: the clusters' machines.
+        work: the jobs.
+        down: the outages.
+        seeds: random seeds of ``ls``.
+        advance: called with 1 after each run.
+    """
 
     def mean(policy: str) -> Mean:
         def run(seed: int) -> Measures:
@@ -89,7 +99,13 @@ def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:
 def metacentrum_data(
     data: Path | None, quick: bool, *, equal_speeds: bool = False
 ) -> tuple[list[Cluster], Grid, dict[bool, Jobs], Outages]:
-    """Return clusters, machines, jobs without and with requirements, and failures."""
+    """Return the clusters, their machines, the jobs by "with requirements", and the failures.
+
+    Args:
+        data: the directory of traces; None if there is none.
+        quick: whether to take a small part of the log.
+        equal_speeds: whether all clusters have the same speed.
+    """
     from whesl.lab.readers import swf
 
     clusters = read(needed(data, "metacentrum/metacentrum-2009.mwf.machines"))
@@ -114,13 +130,19 @@ def metacentrum_data(
 
 @experiment("grid-metacentrum", SOURCE, "Figure 2: four policies on four problems made of MetaCentrum's log")
 def metacentrum(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FCFS, EASY, CONS and LS with and without failures and requirements by (user, queue)."""
+    """Run FCFS, EASY, CONS and LS with and without failures, and with and without requirements.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     _, machines, jobs, outages = metacentrum_data(data, quick)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
     simulation.simulate(
         machines, jobs[False], failure_records.NONE, "fcfs", 0
-    )  # compiled before times are taken
+    )  # compiles the event loop before the timed runs
     with progress.stage("grid, MetaCentrum", len(SCENARIOS) * (3 + len(seeds))) as advance:
         for problem in SCENARIOS:
             work = jobs[problem in ("EXT-REQ", "EXT-ALL")]
@@ -172,7 +194,7 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
     real, extended = ("BASIC", "EXT-FAIL"), ("EXT-REQ", "EXT-ALL")
     waits = np.array([[value(q, p, "wait") for p in POLICIES[1:]] for q in ("BASIC", "EXT-FAIL", "EXT-REQ")])
-    with np.errstate(divide="ignore", invalid="ignore"):  # in a small part of the log no job may wait
+    with np.errstate(divide="ignore", invalid="ignore"):  # waits may be 0 in a small part of the log
         by_failures, by_needs = (waits[1:] / waits[0]).mean(axis=1)
     cons, cons_said = pairs("slowdown", "cons", "easy", extended)
     easy, easy_said = pairs("slowdown", "easy", "cons", real)
@@ -300,7 +322,13 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
 @experiment("grid-2013", SOURCE, "MetaCentrum's log of 2013 with the real requirements of its jobs")
 def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the log of 2013 with and without what its jobs ask for: processors of one machine, and clusters."""
+    """Run the log of 2013 with and without its jobs' requirements: processors per machine, and clusters.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     from whesl.lab.readers import swf
 
     clusters = read(needed(data, "metacentrum/wagap-2013.swf.machines"))

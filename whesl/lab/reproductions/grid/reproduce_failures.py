@@ -1,4 +1,4 @@
-"""The findings on failures of "The importance of complete data sets for job scheduling simulations"."""
+"""Reproduction of the findings on failures in "The importance of complete data sets ..."."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ if TYPE_CHECKING:
     "grid-first-fit", SOURCE, "Figures 3 and 4's finding: first fit on equal clusters gets jobs killed"
 )
 def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FCFS and FCFS-LB with equal speeds and ten times MetaCentrum's failures: Grid'5000 is lacking."""
+    """Run FCFS and FCFS-LB with equal speeds and ten times MetaCentrum's failures, in place of Grid'5000.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     _, machines, jobs, outages = metacentrum_data(data, quick, equal_speeds=True)
     work = jobs[False]
     begin, finish = float(work.submit[0]), float(work.submit[-1])
     afc = 10.0 * generated_failures.rate(machines, outages, begin, finish)
-    law = generated_failures.Law(afc, duration_scale=600.0)  # Grid'5000's are "usually very short"
+    law = generated_failures.Law(afc, duration_scale=600.0)  # Grid'5000: "usually very short"
     down = generated_failures.generated(machines, begin, finish, law, seed=0)
     first, plain = simulation.simulate(machines, work, down, "fcfs", 0)
     basic = simulation.simulate(machines, work, failure_records.NONE, "fcfs", 0)[1]
@@ -123,7 +129,13 @@ def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 @experiment("grid-generator", SOURCE, "Figure 1 and equation (1): the failure generator")
 def failure_generator(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Generate failures at the rates of MetaCentrum and LANL, and compare them with what was asked for."""
+    """Generate failures at the rates of MetaCentrum and LANL, and compare the result with these rates.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     from whesl.lab.readers import failures
 
     _, machines, jobs, outages = metacentrum_data(data, quick=True)

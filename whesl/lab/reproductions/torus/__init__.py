@@ -1,1 +1,1 @@
-"""The evaluation of a torus, run again."""
+"""Reproduction of the evaluation of fault-aware scheduling on a torus."""

@@ -1,4 +1,4 @@
-"""Figures of "Fault-aware job scheduling for BlueGene/L systems", run again."""
+"""Reproduction of the figures of "Fault-aware job scheduling for BlueGene/L systems"."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 SOURCE = "Fault-aware job scheduling for BlueGene/L systems"
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
-YEARS = 4 * 365.25 * DAY  # the end of LANL's records, in which all large systems are in service
+YEARS = 4 * 365.25 * DAY  # last seconds of LANL's records; all large systems are in service then
 NODES = 128
-RATE = 1000 / (NODES * 729.354)  # failures per node and day: SDSC's log with 1,000
+RATE = 1000 / (NODES * 729.354)  # failures per node and day: 1,000 failures over SDSC's log of 729 days
 LOADS = (1.0, 1.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A job log with what the document says of it.
+    """A job log, and the document's statements about it.
 
     Attributes:
-        title: as in tables.
-        file: below the directory of traces.
+        title: the log's name in tables.
+        file: the log's path below the directory of traces.
         supernode: processors of one torus node.
-        tie_gain: the printed gain of tie-breaking in the mean bounded slowdown at c = 1.0.
-        worse_first: whether tie-breaking is printed to get worse first at c = 1.2.
-        stead: what it stands for, where it is not the document's own.
+        tie_gain: the printed range of tie-breaking's gain in the mean bounded slowdown at c = 1.0.
+        worse_first: whether the document shows tie-breaking getting worse first at c = 1.2.
+        stead: a note if this log replaces the document's own log; empty otherwise.
     """
 
     title: str
@@ -122,7 +122,13 @@ def _row(log: Log, load: float, count: int, days: float, policy: str, level: flo
 
 @experiment("torus-example", SOURCE, "Figure 2: which of two placements wins, by the confidence")
 def example(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Price Figure 2's two placements, on a flat torus of 3 by 6 with one busy node that has its numbers."""
+    """Compute the costs of Figure 2's two placements, on a 3 x 6 torus with one busy node.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     geometry = torus(1, 3, 6)
     busy = np.zeros(18, dtype=np.bool_)
     busy[0] = True
@@ -147,7 +153,7 @@ def example(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 
 def _sweep(progress: Progress, data: Path | None, quick: bool, log: Log) -> Report:
-    """Run a log over confidences and accuracies, at both loads (Figures 6 to 10)."""
+    """Simulate a log over all confidences and accuracies, at both loads (Figures 6 to 10)."""
     records = _records(data)
     levels = (0.0, 0.1, 0.9) if quick else tuple(round(0.1 * i, 1) for i in range(11))
     policies = ("balancing", "tie-breaking", "reliable")
@@ -310,7 +316,13 @@ for _name, _log, _about in (
 
 @experiment("torus-rates", SOURCE, "Figures 3 to 5 on SDSC: 0 to 4,000 failures, with and without prediction")
 def rates(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run SDSC over numbers of failures, the printed one in four days among them."""
+    """Simulate SDSC's log over numbers of failures, the document's one per four days among them.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     records = _records(data)
     share = 0.05 if quick else 1.0
     works = {load: _jobs(data, SDSC, load, share) for load in LOADS}

@@ -1,1 +1,1 @@
-"""The published evaluation of workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO."""
+"""Reproduction of the evaluation of workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO."""

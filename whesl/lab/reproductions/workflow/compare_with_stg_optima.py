@@ -1,4 +1,4 @@
-"""Makespans beside the optimal ones of the Standard Task Graph Set."""
+"""Comparison of makespans with the optimal makespans of the Standard Task Graph Set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,13 @@ _SOURCE = "Standard Task Graph Set"
 
 @experiment("stg", _SOURCE, "makespans without failures beside the published optimal ones")
 def optima(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Schedule each graph on 2, 4, 8 and 16 processors; no optimum may be beaten."""
+    """Schedule each graph on 2, 4, 8 and 16 processors; no makespan may be below the optimum.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     rows = list(csv.DictReader(io.StringIO(text(needed(data, _OPTIMA)))))
     if quick:
         rows = rows[:: len(rows) // 20]
@@ -71,7 +77,7 @@ def optima(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 
 def _graphs(data: Path | None, tasks: int) -> dict[str, Graph]:
-    """Return the graphs of an archive by the names of their files."""
+    """Return the graphs of an archive by file name."""
     found = {}
     with (
         tarfile.open(needed(data, _ARCHIVES[tasks])) as archive,
@@ -80,7 +86,7 @@ def _graphs(data: Path | None, tasks: int) -> dict[str, Graph]:
         for member in archive.getmembers():
             file = archive.extractfile(member) if member.name.endswith(".stg") else None
             if file is not None:
-                # The name alone, whatever path the archive gives.
+                # The file's name alone, so that a path in the archive cannot leave the folder.
                 path = Path(folder) / Path(member.name).name
                 path.write_bytes(file.read())
                 found[path.name] = stg.read(path)

@@ -1,6 +1,6 @@
 """FLAW's worked example: three nodes, five tasks (its Figures 4 to 8).
 
-The document shows the weights as a picture; these give both of its printed traces to the number.
+The document shows the weights only as a picture; the weights here reproduce both printed traces exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EDGES = [(0, 1, 15.0), (0, 2, 15.0), (0, 3, 10.0), (1, 4, 10.0), (2, 4, 10.0), 
 
 
 def example() -> tuple[Workload, History, Given]:
-    """Return the tasks, the failures, and the predictions of AOA 50 %."""
+    """Return the example's tasks, failures, and predictions of accuracy (AOA) 50 %."""
     one = graph("example", [f"T{number}" for number in range(5)], [0.0] * 5, _EDGES)
     tasks = workload([one], np.ones(3), 1.0, [0.0], [_COST])
     truth = merged(3, 0.0, 200.0, [(0, 15.0, 20.0), (1, 60.0, 65.0), (2, 5.0, 10.0)])

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.port import Predictor
 
 DAY = 86400.0
-# 2001-01-01 and 2003-01-01, in Unix seconds.
+# Range of the windows: 2001-01-01 to 2003-01-01, in Unix seconds.
 YEARS = (978307200.0, 1041379200.0)
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 MIXED_LEVELS = (0.5, 0.6)
-# By ascending rank while the pool holds several workflows, as RANK_HYBD is commonly retold.
+# The common description of RANK_HYBD: by ascending rank while the pool holds several workflows.
 HYBRID = Ranked("RANK_HYBD, ascending", hybrid=True)
 HYBRID_FLAW = Ranked("FLAW, ascending", aware=True, hybrid=True)
 _AWARE = (("levels", FLAW), ("fifo", AWARE_FIFO), ("ascending", HYBRID_FLAW), ("reliable", RELIABLE))
@@ -34,17 +34,17 @@ _AWARE = (("levels", FLAW), ("fifo", AWARE_FIFO), ("ascending", HYBRID_FLAW), ("
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much is run.
+    """The size of an evaluation.
 
     Attributes:
-        windows: how many windows of failures.
-        nodes: of each, drawn among those of the records.
-        length: of a window, in seconds.
-        traces: traces of predictions for each window and level.
-        mixes: traces for each window and level of those that sweep the mix.
-        concurrent: how many workflows run at once.
-        shape: of the workflows.
-        seed: of all that is drawn.
+        windows: number of windows of failures.
+        nodes: number of nodes of a window, drawn from the records' nodes.
+        length: length of a window, in seconds.
+        traces: traces of predictions for each window and level of accuracy.
+        mixes: traces for each window and level in the sweep of the mix.
+        concurrent: numbers of workflows that run at once.
+        shape: size and structure of the workflows.
+        seed: random seed of the whole evaluation.
     """
 
     windows: int = 10
@@ -58,21 +58,21 @@ class Plan:
 
 
 class Row(NamedTuple):
-    """One run.
+    """The measures of one run.
 
     Attributes:
-        window: its number.
+        window: the window's number.
         part: ``levels`` (FLAW), ``fifo``, ``ascending`` (FLAW), ``reliable``, or ``mixes`` (FLAW).
-        policy: its name.
+        policy: the policy's name.
         aoa: the accuracy of the predictions.
-        mix: false positives' share of the wrong ones; nan where there is none.
-        concurrent: how many workflows ran.
-        makespan: their mean, in seconds.
-        loss: in seconds.
-        reschedulings: how many.
-        aaa: right answers, each free node once in a pass.
-        aaa_asked: right answers to the policy's own questions.
-        failures: of the window that began before the last workflow's end.
+        mix: false positives as a share of the wrong predictions; nan without wrong predictions.
+        concurrent: number of workflows that ran at once.
+        makespan: mean makespan of the workflows, in seconds.
+        loss: time lost in killed attempts, in seconds.
+        reschedulings: number of killed attempts.
+        aaa: share of right answers, with each free node counted once in a pass.
+        aaa_asked: share of right answers to the policy's own questions.
+        failures: number of the window's failures that began before the last workflow's end.
     """
 
     window: int
@@ -90,13 +90,13 @@ class Row(NamedTuple):
 
 
 def window(history: History, nodes: Sequence[int], begin: float, length: float) -> History:
-    """Return the failures of some nodes in a part of the time, as those of a machine of its own.
+    """Return the failures of some nodes in a window of time, as the history of a smaller machine.
 
     Args:
-        history: the records.
-        nodes: which nodes; they are numbered anew in this order.
-        begin: in seconds.
-        length: in seconds.
+        history: the recorded failures.
+        nodes: indices of the nodes; the new machine numbers them in this order.
+        begin: begin of the window, in seconds.
+        length: length of the window, in seconds.
     """
     number = {int(node): index for index, node in enumerate(nodes)}
     rows = [
@@ -108,11 +108,11 @@ def window(history: History, nodes: Sequence[int], begin: float, length: float) 
 
 
 def windows(history: History, plan: Plan) -> Iterator[tuple[History, list[Graph], np.random.SeedSequence]]:
-    """Yield each window with its workflows, and the seed of its predictions.
+    """Yield the failures, the workflows, and the random seed of the predictions of each window.
 
     Args:
-        history: the records, of a machine of at least ``plan.nodes`` nodes.
-        plan: how much.
+        history: the recorded failures of at least ``plan.nodes`` nodes.
+        plan: the size of the evaluation.
     """
     for seed in np.random.SeedSequence(plan.seed).spawn(plan.windows):
         drawn, graphs, predictions = seed.spawn(3)
@@ -127,14 +127,14 @@ def windows(history: History, plan: Plan) -> Iterator[tuple[History, list[Graph]
 def one_window(
     number: int, truth: History, graphs: Sequence[Graph], seed: np.random.SeedSequence, plan: Plan
 ) -> Iterator[Row]:
-    """Run all of a window.
+    """Run all policies and accuracies on one window.
 
     Args:
-        number: of the window.
-        truth: its failures.
-        graphs: its workflows.
-        seed: of its predictions.
-        plan: how much.
+        number: the window's number.
+        truth: the window's failures.
+        graphs: the window's workflows.
+        seed: random seed of the predictions.
+        plan: the size of the evaluation.
     """
     generator = np.random.default_rng(seed)
     part: str

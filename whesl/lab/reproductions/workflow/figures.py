@@ -1,4 +1,4 @@
-"""Figures 9 to 15 of FLAW from the rows of its evaluation: tables, figures, and what holds of each."""
+"""Reproduction of FLAW's Figures 9 to 15 from an evaluation's rows: tables, figures and findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEASURES = (
 
 
 class _Rows:
-    """Means over the traces of a window first, so that each window weighs the same."""
+    """An evaluation's rows; means are taken over each window first, to give all windows equal weight."""
 
     def __init__(self, rows: Sequence[Row], plan: Plan) -> None:
         self._plan = plan
@@ -37,7 +37,14 @@ class _Rows:
         self._groups = sums
 
     def by_window(self, part: str, concurrent: int, aoa: float, measure: str) -> NDArray[np.float64]:
-        """Return a measure's mean in each window."""
+        """Return the mean of a measure in each window, shape (windows,).
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         return np.array(
             [
                 np.nanmean([getattr(row, measure) for row in self._groups[part, concurrent, aoa, window]])
@@ -46,20 +53,38 @@ class _Rows:
         )
 
     def mean(self, part: str, concurrent: int, aoa: float, measure: str) -> float:
-        """Return a measure's mean."""
+        """Return the mean of a measure over all windows.
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         return float(self.by_window(part, concurrent, aoa, measure).mean())
 
     def against(self, aoa: float, measure: str) -> tuple[float, float]:
-        """Return by how many per cent ``reliable`` has less than FLAW, and half of its interval."""
+        """Return the saving of ``reliable`` against FLAW in per cent, and the half-width of its interval.
+
+        Args:
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         most = max(self._plan.concurrent)
         return _less(
             self.by_window("levels", most, aoa, measure), self.by_window("reliable", most, aoa, measure)
         )
 
     def saved(self, part: str, concurrent: int, aoa: float, measure: str) -> tuple[float, float]:
-        """Return by how many per cent a measure falls from AOA 0, and half of its interval.
+        """Return the fall of a measure from AOA 0 to ``aoa`` in per cent, and the half-width of its interval.
 
-        The interval holds 95 % of the means of the windows' sums, resampled (bootstrap, 2,000 times).
+        The 95 % interval comes from a bootstrap over windows with 2,000 samples.
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
         """
         return _less(
             self.by_window(part, concurrent, 0.0, measure), self.by_window(part, concurrent, aoa, measure)
@@ -67,7 +92,7 @@ class _Rows:
 
 
 def _less(base: NDArray[np.float64], other: NDArray[np.float64]) -> tuple[float, float]:
-    """Return by how many per cent the sum of one is below that of the other, and half of its interval."""
+    """Return by how many per cent sum(other) is below sum(base), and the half-width of its 95 % interval."""
     if not base.sum():
         return 0.0, 0.0
     generator = np.random.default_rng(0)
@@ -82,9 +107,9 @@ def report(rows: Sequence[Row], plan: Plan, failures: str) -> Report:
     """Return tables, figures and findings.
 
     Args:
-        rows: of all windows.
-        plan: how much was run.
-        failures: where the failures come from, in a few words.
+        rows: the rows of all windows.
+        plan: the size of the evaluation.
+        failures: the source of the failures, in a few words.
     """
     found = _Rows(rows, plan)
     most = max(plan.concurrent)
@@ -214,7 +239,7 @@ def _figures(found: _Rows, rows: Sequence[Row], plan: Plan) -> list[Figure]:
 
 
 def _relative(rows: Sequence[Row], level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mix of each trace, and its makespan over the mean of those of its window."""
+    """Return each trace's mix, and each trace's makespan divided by the mean makespan of its window."""
     mine = [row for row in rows if row.part == "mixes" and row.aoa == level]
     mix = np.array([row.mix for row in mine])
     makespan = np.array([row.makespan for row in mine])
@@ -311,7 +336,7 @@ def _mixes(rows: Sequence[Row]) -> list[Finding]:
     for level in MIXED_LEVELS:
         mix, relative = _relative(rows, level)
         correlation = float(np.corrcoef(mix, relative)[0, 1]) if len(mix) > 2 else 0.0
-        # Two-sided at 5 %, for normal deviates (R. A. Fisher's transform).
+        # Least significant correlation, two-sided at 5 %, by R. A. Fisher's transform.
         limit = float(np.tanh(1.96 / np.sqrt(max(1, len(mix) - 3))))
         findings.append(
             Finding(

@@ -1,4 +1,4 @@
-"""FLAW's worked example and figures, run again."""
+"""Reproduction of FLAW's worked example and figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,13 @@ _NAMES = ("makespan", "loss", "reschedulings")
 
 @experiment("flaw-example", _DOCUMENT, "the worked example of three nodes and five tasks, to the number")
 def flaw_example(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run Figures 4 to 8; needs no traces."""
+    """Run the worked example of Figures 4 to 8, which needs no traces.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     tasks, truth, predictions = example()
     findings = []
     values: dict[str, dict[str, float]] = {}
@@ -85,7 +91,13 @@ _QUICK = Plan(
 
 @experiment("flaw", _DOCUMENT, "Figures 9 to 15: makespan, loss and AAA against the accuracy of predictions")
 def flaw(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the evaluation on LANL's cluster 2 with generated workflows."""
+    """Run FLAW's evaluation on the failures of LANL's cluster 2 with generated workflows.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     plan = _QUICK if quick else Plan()
     loaded = read(needed(data, _RECORDS), "lanl", system="2")
     rows: list[Row] = []

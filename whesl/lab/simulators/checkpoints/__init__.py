@@ -1,5 +1,5 @@
-"""Checkpoint models: which of periodic, safeguard, migration and prioritized checkpoints suits a code.
+"""Simulation of checkpoint models: periodic, safeguard and prioritized checkpoints, and live migration.
 
-Models B, M1, M2, P1 and P2 of the dissertation, chapter 2, on machines and codes that users describe in two
-files.
+The models are B, M1, M2, P1 and P2 of the dissertation, chapter 2. Users describe machines and applications
+in two TOML files.
 """

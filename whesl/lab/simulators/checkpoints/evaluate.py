@@ -1,4 +1,4 @@
-"""Many runs of applications under checkpoint models, and what they cost on average."""
+"""Repeated runs of applications under checkpoint models, and their mean costs."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ class Setting:
     """One point of an evaluation.
 
     Attributes:
-        application: that runs.
+        application: the application that runs.
         failures: the distribution of times between failures.
-        model: one of ``MODELS``, or ``P2+`` and ``M2+``: with the predictor's errors in the interval.
-        change: of lead times, as a share.
-        whole: whether the distribution is put on the machine as it is; else it is scaled by the number of
-            nodes.
-        recall: share of failures that are predicted; None for the machine's.
-        factor: data moved by a migration, in checkpoints; None for the machine's.
+        model: one of ``MODELS``, or ``P2+`` or ``M2+``, whose formula of the interval includes the
+            predictor's errors.
+        change: relative change of the lead times; 0.5 makes them longer by half.
+        whole: whether the machine has the distribution unchanged; otherwise the distribution is scaled by the
+            number of nodes.
+        recall: share of failures that are predicted; None for the machine's recall.
+        factor: data that a migration moves, in checkpoints; None for the machine's factor.
         recorded: times between failures anywhere in the machine of ``failures``, in seconds, in place of its
             distribution; empty for the distribution.
     """
@@ -52,7 +53,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What an application's actions take on a machine, in seconds."""
+    """Durations of an application's checkpoint actions on a machine, in seconds."""
 
     buffer_write: float
     buffer_read: float
@@ -63,12 +64,12 @@ class Times:
 
 
 def times(machine: Machine, application: Application, factor: float | None = None) -> Times:
-    """Return what an application's actions take.
+    """Return the durations of an application's checkpoint actions.
 
     Args:
-        machine: that it runs on.
-        application: of which size.
-        factor: data that a migration moves, in checkpoints of a process; None for the machine's.
+        machine: the machine that the application runs on.
+        application: the application.
+        factor: data that a migration moves, in checkpoints of a process; None for the machine's factor.
     """
     size = application.node_gb
     together = machine.aggregate(application.nodes, size)
@@ -85,8 +86,12 @@ def times(machine: Machine, application: Application, factor: float | None = Non
 
 
 def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, float]:
-    """Return a setting as numbers: the plan, the scale of the failures in seconds, and the share that hit
-    the job."""
+    """Return the plan, the scale of the failures in seconds, and the share of failures that hit the job.
+
+    Args:
+        machine: the machine.
+        setting: the setting.
+    """
     name = setting.model.rstrip("+")
     if name not in MODELS:
         raise UsageError(
@@ -103,7 +108,7 @@ def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, fl
     recall = machine.recall if setting.recall is None else setting.recall
     longer = 1.0 + setting.change
     enough = leads.share_above(machine.leads, took.migration / longer) if migrates else 0.0
-    unmet, proactive = 1.0 - enough, 0.0  # (2.2): no recall in it
+    unmet, proactive = 1.0 - enough, 0.0  # equation (2.2) has no recall
     if setting.model.endswith("+"):
         saved = leads.share_above(machine.leads, took.one_write / longer) if prioritizes else enough
         committed = max(saved - enough, 0.0)
@@ -134,19 +139,19 @@ def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, fl
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A setting's runs: means, and half the width of their 95 % confidence intervals.
+    """Means over a setting's runs, with half-widths of 95 % confidence intervals.
 
     Attributes:
-        runs: how many.
-        overhead_hours: checkpoints, recomputation and recovery together, with its half width.
+        runs: number of runs.
+        overhead_hours: mean overhead (checkpoints, recomputation and recovery), and its half-width.
         checkpoint_hours: mean time blocked by checkpoints.
-        recomputation_hours: mean of computing done again.
+        recomputation_hours: mean time of repeated computing.
         recovery_hours: mean time to read checkpoints back.
-        failures: a run, those avoided included.
-        met: share of all failures that an action met in time (the FT ratio), with its half width.
+        failures: mean number of failures of a run, with the failures that migration avoided.
+        met: share of all failures that an action met in time (the FT ratio), and its half-width.
         migrated: share of all failures that a migration avoided.
         interval_hours: mean interval between periodic checkpoints.
-        each: overhead of every run in hours, shape (runs,); run i of all models meets the same failures.
+        each: overhead of every run in hours, shape (runs,); run i of all models has the same failures.
     """
 
     runs: int
@@ -162,16 +167,16 @@ class Summary:
 
 
 def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[np.float64]:
-    """Run a setting many times; run i of all models of an application meets the same failures.
+    """Run a setting many times; run i of all models of an application has the same failures.
 
     Args:
-        machine: that it runs on.
-        setting: what runs.
-        seed: of all draws.
-        count: how many runs.
+        machine: the machine.
+        setting: the setting.
+        seed: random seed of all runs.
+        count: number of runs.
 
     Returns:
-        Shape (runs, fields of ``Outcome``).
+        The outcomes, shape (runs, fields of ``Outcome``).
     """
     numbers, scale, hit = plan(machine, setting)
     recall = machine.recall if setting.recall is None else setting.recall
@@ -214,14 +219,14 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
 
 
 def summarize(found: NDArray[np.float64]) -> Summary:
-    """Sum up a setting's runs, shape (runs, fields of ``Outcome``)."""
+    """Return the summary of a setting's outcomes, shape (runs, fields of ``Outcome``)."""
     column = {name: found[:, index] for index, name in enumerate(event_loop.Outcome._fields)}
     overhead = (column["checkpoint"] + column["recomputation"] + column["recovery"]) / HOUR
     count = len(found)
     failures = float(column["failures"].sum())
     met = float((column["migrated"] + column["committed"]).sum())
     ratio = met / failures if failures else 0.0
-    # of a ratio of sums over runs (linearized)
+    # Standard error of the ratio of two sums over runs, by linearization.
     residual = column["migrated"] + column["committed"] - ratio * column["failures"]
     spread = float(residual.std()) * np.sqrt(count) / failures if failures else 0.0
     half = 1.96 * float(overhead.std(ddof=1)) / np.sqrt(count) if count > 1 else float("inf")
@@ -247,15 +252,15 @@ def evaluate(
     progress: Callable[[int, int], None] = lambda done, of: None,
     jobs: int | None = None,
 ) -> list[Summary]:
-    """Run settings beside each other.
+    """Run settings in parallel threads, and return their summaries in order.
 
     Args:
-        machine: that they run on.
-        settings: in the order of the results.
-        seed: of all draws; the results do not depend on ``jobs``.
-        count: runs of each.
-        progress: is told how many settings are done, of how many.
-        jobs: threads; None for one for each core.
+        machine: the machine.
+        settings: the settings.
+        seed: random seed of all runs; the results do not depend on ``jobs``.
+        count: number of runs of each setting.
+        progress: called with the number of finished settings and the number of all settings.
+        jobs: number of threads; None for one per core.
     """
     if count < 1:
         raise UsageError(f"{count} runs", hint="at least one is needed")
@@ -268,5 +273,10 @@ def evaluate(
 
 
 def reduction(base: Summary, other: Summary) -> float:
-    """Return by how much a model's overhead is below that of model B, as a share of the latter."""
+    """Return the reduction of the overhead against model B, as a share of model B's overhead.
+
+    Args:
+        base: summary of model B.
+        other: summary of the other model.
+    """
     return 1.0 - other.overhead_hours[0] / base.overhead_hours[0]

@@ -1,9 +1,9 @@
-"""The five models of the dissertation, chapter 2, as one compiled loop over a run's events.
+"""The five checkpoint models of the dissertation, chapter 2, as one compiled event loop.
 
 B writes periodic checkpoints to burst buffers, which drain to the parallel file system. M1 adds safeguard
-checkpoints (all nodes write at once when a failure is predicted), M2 live migration, P1 prioritized
-checkpoints (the nodes about to fail write first, one after the other, then all others), P2 migration where
-the lead time allows it and a prioritized checkpoint elsewhere. All times in seconds.
+checkpoints (all nodes write at once when a failure is predicted). M2 adds live migration. P1 adds prioritized
+checkpoints (the nodes about to fail write first, one after the other, then all others). P2 migrates if the
+lead time is long enough, and writes a prioritized checkpoint otherwise. All times are in seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Phases of the application.
 COMPUTE, BUFFER, FIRST, SECOND, RECOVER = range(5)
-# What was done about a predicted failure; covered: by a checkpoint of all nodes that is whole.
+# Reactions to a predicted failure; COVERED means that a complete checkpoint of all nodes covers it.
 NOTHING, MIGRATING, QUEUED, COMMITTED, COVERED = range(5)
 
 
@@ -29,18 +29,18 @@ class Plan(NamedTuple):
     Attributes:
         work: computing time without any overhead.
         buffer_write: time that a periodic checkpoint blocks the application.
-        drain: time from there until it is on the parallel file system.
-        all_write: time in which all nodes write to the parallel file system at once.
-        one_write: time in which one node alone does.
+        drain: time to copy a periodic checkpoint from the buffers to the parallel file system.
+        all_write: time in which all nodes together write a checkpoint to the parallel file system.
+        one_write: time in which one node alone writes its checkpoint to the parallel file system.
         buffer_read: time to read a checkpoint back from the burst buffers.
         migration: time to move a node's processes.
         migration_cost: time that a migration costs the application.
-        rate: failures of the job's nodes in a second, expected at the start.
-        unmet: factor on the rate in the interval's formula: failures that lose work, as the model believes.
-        proactive: proactive checkpoints for each failure, in the interval's formula.
+        rate: expected failures of the job's nodes per second, at the start.
+        unmet: share of failures that lose work according to the model, a factor in the interval's formula.
+        proactive: proactive checkpoints per failure, a factor in the interval's formula.
         safeguard: whether predictions lead to safeguard checkpoints.
-        migrate: whether they lead to migrations.
-        prioritize: whether they lead to prioritized checkpoints.
+        migrate: whether predictions lead to migrations.
+        prioritize: whether predictions lead to prioritized checkpoints.
     """
 
     work: float
@@ -63,9 +63,9 @@ class Incidents(NamedTuple):
     """Failures and predictions of one run, in order of ``failed``, each array of shape (incidents,).
 
     Attributes:
-        predicted: when it is predicted; ``inf`` where it is not.
-        failed: when the node fails, or when it is seen that the prediction was false.
-        real: whether the node fails.
+        predicted: time of the prediction; ``inf`` for a failure that is not predicted.
+        failed: time of the failure, real or falsely predicted.
+        real: whether the node fails; False for a false prediction.
     """
 
     predicted: NDArray[np.float64]
@@ -74,17 +74,17 @@ class Incidents(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one run cost, in seconds, and what became of its failures.
+    """The costs of one run, in seconds, and the outcomes of its failures.
 
     Attributes:
-        makespan: from start to end.
+        makespan: time from the run's start to its end.
         checkpoint: time blocked by writing checkpoints, and by migrations.
-        recomputation: computing time that was lost and done again.
+        recomputation: computing time that failures destroyed and that was repeated.
         recovery: time to read checkpoints back.
-        failures: of the job's nodes, those included that migrations avoided.
-        migrated: failures that migrations avoided.
-        committed: failures whose node had written its checkpoint before.
-        checkpoints: periodic ones.
+        failures: number of failures of the job's nodes, with the failures that migrations avoided.
+        migrated: number of failures that migrations avoided.
+        committed: number of failures before which the node had written a checkpoint.
+        checkpoints: number of periodic checkpoints.
         interval: mean interval between periodic checkpoints.
     """
 
@@ -101,8 +101,12 @@ class Outcome(NamedTuple):
 
 @jit
 def interval(plan: Plan, rate: float) -> float:
-    """Return the interval for a rate of failures (``whesl.checkpoints.core.interval.with_errors`` as compiled
-    code)."""
+    """Return the interval between checkpoints, as ``whesl.checkpoints.core.interval.with_errors`` does.
+
+    Args:
+        plan: the plan.
+        rate: failures of the job's nodes per second.
+    """
     unmet = plan.unmet * rate
     proactive = plan.proactive * rate
     if unmet <= 0.0:
@@ -121,32 +125,36 @@ def interval(plan: Plan, rate: float) -> float:
 
 @jit
 def run(plan: Plan, incidents: Incidents) -> Outcome:
-    """Run one application through its incidents; they have to reach beyond its end.
+    """Run one application through its incidents.
+
+    Args:
+        plan: the application on its machine under a model.
+        incidents: failures and predictions, up to a time after the run's end.
 
     Returns:
-        What it cost; a makespan of ``nan`` if the incidents end before the run does.
+        The run's costs; the makespan is ``nan`` if the incidents end before the run.
     """
     count = len(incidents.failed)
     order = np.argsort(incidents.predicted)
     status = np.zeros(count, dtype=np.int8)
     migrated_at = np.full(count, np.inf)
     seen = np.zeros(count, dtype=np.bool_)
-    predicted = 0  # next prediction, an index into order
-    failed = 0  # next failure
+    predicted = 0  # index of the next prediction in ``order``
+    failed = 0  # index of the next failure
     now = done = since = 0.0
     phase = COMPUTE
     phase_end = 0.0
     second_left = 0.0
-    writing = -1  # the incident whose node writes in the first phase
-    dead = False  # a node died after its own commit, while the others still write
+    writing = -1  # index of the incident whose node writes in phase FIRST
+    dead = False  # whether a node failed after its commit, while other nodes still write
     buffered = drained_at = drained = shared = (
-        0.0  # work in the buffers; when it is drained; drained before; on PFS
+        0.0  # work in the buffers, when drained, drained earlier, on the file system
     )
     blocked = lost = recovering = 0.0
     failures = migrations = commits = checkpoints = 0
     gap = interval(plan, plan.rate)
     gaps = 0.0
-    begin = False  # a proactive checkpoint is to begin
+    begin = False  # whether a proactive checkpoint begins now
     restart = False
     while True:
         due = now + min(gap - since, plan.work - done) if phase == COMPUTE else phase_end
@@ -246,7 +254,7 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
             status[index] = NOTHING
         if restart:
             restart = False
-            if phase in (FIRST, SECOND):  # that checkpoint never becomes whole
+            if phase in (FIRST, SECOND):  # the checkpoint in progress is abandoned
                 for other in range(failed, count):
                     if status[other] == COMMITTED:
                         status[other] = QUEUED
@@ -264,7 +272,7 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
         if begin:
             begin = False
             following = -1
-            for other in range(failed, count):  # in order of failure: the least time left first
+            for other in range(failed, count):  # in order of failure, so the least lead time comes first
                 if status[other] == QUEUED and seen[other]:
                     following = other
                     break
@@ -282,8 +290,7 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
 
 @jit
 def _reload(plan: Plan) -> float:
-    """Return the time of a recovery from the buffers: the new node alone reads from the parallel file
-    system."""
+    """Return the time of a recovery from the buffers; the replacement node reads from the file system."""
     return max(plan.buffer_read, plan.one_write)
 
 
@@ -305,20 +312,20 @@ def draw(
 
     Args:
         rng: the run's generator.
-        horizon: until when, in seconds; one real failure beyond it is the last.
-        shape: of the Weibull distribution of times between failures anywhere in the machine.
-        scale: of it, in seconds.
-        hit: probability that a failure is of one of the job's nodes.
+        horizon: end of the drawn time, in seconds; the last incident is one real failure beyond it.
+        shape: shape of the Weibull distribution of times between failures anywhere in the machine.
+        scale: scale of the same Weibull distribution, in seconds.
+        hit: probability that a failure hits one of the job's nodes.
         recall: share of failures that are predicted.
         false_share: share of predictions that no failure follows.
         seconds: points of the distribution of lead times, in seconds, ascending.
-        share: of lead times that are longer, falling from 1 to 0.
-        change: of lead times, as a share; 0.5 makes them longer by half.
-        recorded: times between failures that were recorded, in seconds, taken in turn from a random one on,
-            in place of drawn ones; empty to draw them.
+        share: share of longer lead times at each point of ``seconds``, falling from 1 to 0.
+        change: relative change of the lead times; 0.5 makes them longer by half.
+        recorded: recorded times between failures, in seconds, used cyclically from a random start; empty to
+            draw the times from the distribution.
     """
     following = int(rng.random() * len(recorded))
-    extra = recall * false_share / (1.0 - false_share)  # false predictions for each failure
+    extra = recall * false_share / (1.0 - false_share)  # false predictions per failure
     predicted = []
     failed = []
     real = []
@@ -343,7 +350,7 @@ def draw(
         predicted.append(max(now - lead, 0.0) if known else np.inf)
         failed.append(now)
         real.append(True)
-        # Drawn whether it is used or not: all models of a run meet the same failures.
+        # Drawn in any case, so that run i of all models has the same failures.
         false = rng.random() < extra
         at = rng.random() * horizon
         lead = np.interp(rng.random(), falling, rising) * (1.0 + change)

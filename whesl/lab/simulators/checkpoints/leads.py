@@ -1,8 +1,8 @@
-"""Lead times: how long before its failure a node's prediction comes.
+"""Lead times: the time from a prediction to the predicted failure.
 
-The document shows their distribution as a picture only. Its tables hold it: a failure is met when it is
-predicted at all (recall) and its lead time is longer than the action takes, so each ratio of met failures is
-one point.
+The document shows the distribution of lead times only as a picture. The document's tables imply the
+distribution: a failure is met if it is predicted (recall) and the lead time exceeds the action's duration, so
+each ratio of met failures is one point of the distribution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def share_above(leads: Leads, seconds: float) -> float:
-    """Return the share of lead times that are longer than some seconds."""
+    """Return the share of lead times that are longer than a time.
+
+    Args:
+        leads: the distribution of lead times.
+        seconds: the time, in seconds.
+    """
     if seconds <= leads.seconds[0]:
         return leads.share[0]
     for index in range(1, len(leads.seconds)):
@@ -29,20 +34,20 @@ def share_above(leads: Leads, seconds: float) -> float:
 
 
 def calibrate(recall: float, met: Iterable[tuple[float, float]]) -> Leads:
-    """Return the distribution that printed ratios of met failures ask for.
+    """Return the distribution of lead times that printed ratios of met failures imply.
 
-    Points at nearly the same time (within 1 %) are averaged; where a later point is above an earlier one
-    both become their mean (pool adjacent violators); before the first the curve is level, beyond the last it
-    falls on.
+    Points at nearly the same time (within 1 %) are averaged. A later point above an earlier point is averaged
+    with it (pool adjacent violators). The curve is level before the first point and falls on beyond the last
+    point.
 
     Args:
         recall: share of failures that are predicted at all.
-        met: (seconds that the action takes, share of all failures that it met).
+        met: (duration of the action in seconds, share of all failures that the action met).
 
     Raises:
-        UsageError: fewer than two points.
+        UsageError: there are fewer than two points.
     """
-    pools: list[list[float]] = []  # time, share, weight
+    pools: list[list[float]] = []  # time in seconds, share, weight
     for seconds, ratio in sorted(met):
         share = min(ratio / recall, 1.0)
         if pools and seconds <= pools[-1][0] * 1.01:
@@ -68,7 +73,7 @@ def calibrate(recall: float, met: Iterable[tuple[float, float]]) -> Leads:
 
 
 def _falling(points: list[tuple[float, float]]) -> list[float]:
-    """Return values that do not rise, nearest to the given ones by weighted squares."""
+    """Return the non-increasing values nearest to (value, weight) pairs by weighted least squares."""
     blocks: list[list[float]] = []  # mean, weight, count
     for value, weight in points:
         blocks.append([value, weight, 1])

@@ -1,4 +1,4 @@
-"""The machine and the applications that a checkpoint model runs on, as two TOML files describe them."""
+"""Readers of the two TOML files that describe a machine and its applications for the checkpoint models."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Axis = Annotated[tuple[FromZero, ...], msgspec.Meta(min_length=2)]
 
 
 class Application(msgspec.Struct, frozen=True):
-    """One code.
+    """An application.
 
     Attributes:
-        name: of the code.
-        nodes: that it runs on.
+        name: the application's name.
+        nodes: number of nodes.
         checkpoint_gb: size of one checkpoint of all nodes, in GB.
-        hours: of computing, without any overhead.
+        hours: computing time without any overhead, in hours.
     """
 
     name: Name
@@ -44,7 +44,7 @@ class Application(msgspec.Struct, frozen=True):
 
     @property
     def node_gb(self) -> float:
-        """Return the size of one node's part, in GB."""
+        """Return the size of one node's part of a checkpoint, in GB."""
         return self.checkpoint_gb / self.nodes
 
 
@@ -52,10 +52,10 @@ class Failures(msgspec.Struct, frozen=True):
     """Times between failures anywhere in a machine: a Weibull distribution.
 
     Attributes:
-        name: of the machine.
-        nodes: that it has.
-        shape: of the distribution.
-        scale_hours: of the distribution, in hours.
+        name: name of the machine that the distribution was measured on.
+        nodes: that machine's number of nodes.
+        shape: the distribution's shape.
+        scale_hours: the distribution's scale, in hours.
     """
 
     name: Name
@@ -70,8 +70,7 @@ class Failures(msgspec.Struct, frozen=True):
 
 
 class Leads(msgspec.Struct, frozen=True):
-    """The distribution of lead times: ``share`` of them is longer than ``seconds``, linear between the
-    points."""
+    """Distribution of lead times: the share longer than each of ``seconds``, linear in between."""
 
     seconds: Axis
     share: Axis
@@ -135,11 +134,11 @@ class Machine(msgspec.Struct, frozen=True):
         return self.lead_times
 
     def aggregate(self, nodes: int, node_gb: float) -> float:
-        """Return the bandwidth of some nodes that write at once, in GB/s, interpolated on logarithmic axes.
+        """Return the total bandwidth of nodes that write at once, in GB/s, interpolated on logarithmic axes.
 
         Args:
-            nodes: how many write.
-            node_gb: what each of them writes, in GB.
+            nodes: number of nodes that write.
+            node_gb: data that each node writes, in GB.
         """
         files = self.parallel_file_system
         row, high = _between(files.nodes, nodes)
@@ -153,8 +152,12 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 def _between(axis: tuple[float, ...], value: float) -> tuple[int, float]:
-    """Return the interval of an axis that a value is in, and how far in it lies; beyond the ends, the
-    ends."""
+    """Return the axis interval that holds a value, and the value's position in it from 0 to 1, clipped.
+
+    Args:
+        axis: ascending points.
+        value: the value.
+    """
     bounded = min(max(value, axis[0]), axis[-1])
     index = next((i for i in range(len(axis) - 2) if bounded < axis[i + 1]), len(axis) - 2)
     low, high = math.log(axis[index]), math.log(axis[index + 1])
@@ -213,12 +216,16 @@ def _applications(document: Document, machine: Machine) -> tuple[Application, ..
 
 
 def shipped(name: str) -> str:
-    """Return the text of a file that comes with the package, ``summit.toml`` or ``apps.toml``."""
+    """Return the text of a file of the package, ``summit.toml`` or ``apps.toml``."""
     return (resources.files("whesl.lab.simulators.checkpoints") / "data" / name).read_text()
 
 
 def load(system: Path | None, apps: Path | None) -> tuple[Machine, tuple[Application, ...]]:
-    """Read a machine and its applications; the shipped ones where no file is named.
+    """Read a machine and its applications.
+
+    Args:
+        system: the machine's file; None for the package's ``summit.toml``.
+        apps: the applications' file; None for the package's ``apps.toml``.
 
     Raises:
         UsageError: a file cannot be read, or is wrong.

@@ -1,4 +1,4 @@
-"""What the dissertation prints: the ratios of met failures, and ranges of overheads."""
+"""Printed values of the dissertation: ratios of met failures, and ranges of reduced overheads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 MODELS = ("B", "M1", "M2", "P1", "P2")
 
-# Tables 2.2 and 2.4, Titan's failures: change of lead times -> application -> M1, M2, P1, P2.
+# Ratios of met failures (Tables 2.2 and 2.4, Titan's failures) for M1, M2, P1 and P2, by change of the lead
+# times and by application.
 RATIOS: dict[float, dict[str, tuple[float, float, float, float]]] = {
     0.5: {
         "CHIMERA": (0.007, 0.57, 0.84, 0.83),
@@ -34,18 +35,18 @@ RATIOS: dict[float, dict[str, tuple[float, float, float, float]]] = {
         "POP": (0.83, 0.85, 0.86, 0.86),
     },
 }
-CALIBRATED = (0.0, -0.1)  # the rows that lead times are calibrated on
-PREDICTED = (0.5, 0.1, -0.5)  # the rows that they are to predict
+CALIBRATED = (0.0, -0.1)  # the changes of lead times whose rows serve for calibration
+PREDICTED = (0.5, 0.1, -0.5)  # the changes of lead times whose rows are predicted
 
 
 class Range(NamedTuple):
-    """A printed range of total overhead reduced against model B, in percent."""
+    """A printed range of the reduction of the total overhead against model B, in per cent."""
 
     low: float
     high: float
 
 
-# Observations 2 and 7: failures -> model -> range over the six applications.
+# Observations 2 and 7: ranges over the six applications, by failures and by model.
 REDUCTIONS: dict[str, dict[str, Range]] = {
     "Titan": {"M1": Range(0, 52), "M2": Range(31, 61), "P1": Range(42, 55), "P2": Range(53, 65)},
     "LANL 8": {"P2": Range(44, 73)},

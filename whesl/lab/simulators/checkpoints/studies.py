@@ -1,4 +1,4 @@
-"""The studies of a machine and its codes: overheads, lead times, accuracy, the size of a migration."""
+"""Studies of a machine and its applications: overheads, lead times, accuracy, the size of a migration."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ALL = (*MODELS, "P2+")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all studies share.
+    """The parameters that all studies share.
 
     Attributes:
-        machine: that codes run on.
-        seed: of all draws.
-        runs: of each setting.
-        progress: told how far a study is.
-        jobs: threads; None for one for each core.
+        machine: the machine that applications run on.
+        seed: random seed of all runs.
+        runs: number of runs of each setting.
+        progress: progress display, advanced with each setting.
+        jobs: number of threads; None for one per core.
     """
 
     machine: Machine
@@ -37,7 +37,12 @@ class Bench:
     jobs: int | None = None
 
     def run(self, about: str, settings: Sequence[Setting]) -> dict[Setting, Summary]:
-        """Run settings, each once."""
+        """Run each distinct setting once.
+
+        Args:
+            about: the stage's name in the progress display.
+            settings: the settings.
+        """
         unique = list(dict.fromkeys(settings))
         with self.progress.stage(about, len(unique)) as advance:
             found = evaluate(
@@ -58,15 +63,15 @@ def overheads(
     """Run every application under every model (Figures 2.10, 2.15 and 2.16).
 
     Args:
-        bench: of the study.
-        applications: that run.
-        failures: the distribution.
-        whole: whether it is put on the machine as it is, not scaled by the number of nodes.
+        bench: machine and parameters.
+        applications: the applications.
+        failures: the distribution of times between failures.
+        whole: whether the machine has the distribution unchanged, not scaled by the number of nodes.
         recorded: times between failures in place of the distribution, in seconds.
-        models: that are compared.
+        models: the checkpoint models.
 
     Returns:
-        (application, model) -> what it cost.
+        The summary of each (application, model).
     """
     settings = [
         Setting(application, failures, model, whole=whole, recorded=recorded)
@@ -78,7 +83,13 @@ def overheads(
 
 
 def overhead_table(found: dict[tuple[str, str], Summary], name: str, title: str) -> Table:
-    """Return overheads as a table: hours with 95 % confidence intervals, and what is reduced against B."""
+    """Return overheads as a table: hours with 95 % confidence intervals, and the reduction against B.
+
+    Args:
+        found: summaries by (application, model).
+        name: base name of the table's files.
+        title: the table's title.
+    """
     rows = []
     for (application, model), summary in found.items():
         base = found[application, "B"]
@@ -116,7 +127,13 @@ def overhead_table(found: dict[tuple[str, str], Summary], name: str, title: str)
 
 
 def overhead_figure(found: dict[tuple[str, str], Summary], name: str, title: str) -> Figure:
-    """Return overheads as bars, in percent of model B's."""
+    """Return overheads as bars, in per cent of model B's overhead.
+
+    Args:
+        found: summaries by (application, model).
+        name: base name of the figure's files.
+        title: the figure's title.
+    """
     names = list(dict.fromkeys(application for application, _ in found))
     models = list(dict.fromkeys(model for _, model in found))
     series = []
@@ -143,7 +160,18 @@ def lead_changes(
     changes: Sequence[float],
     models: Sequence[str] = ("M1", "M2", "P1", "P2"),
 ) -> dict[tuple[str, str, float], Summary]:
-    """Run applications with longer and shorter lead times (Tables 2.2 and 2.4, Figures 2.6 to 2.14)."""
+    """Run applications with longer and shorter lead times (Tables 2.2 and 2.4, Figures 2.6 to 2.14).
+
+    Args:
+        bench: machine and parameters.
+        applications: the applications.
+        failures: the distribution of times between failures.
+        changes: relative changes of the lead times.
+        models: the checkpoint models.
+
+    Returns:
+        The summary of each (application, model, change).
+    """
     settings = [
         Setting(application, failures, model, change)
         for application in applications
@@ -155,7 +183,12 @@ def lead_changes(
 
 
 def lead_table(base: dict[tuple[str, str], Summary], found: dict[tuple[str, str, float], Summary]) -> Table:
-    """Return overheads under changed lead times as a table, in percent reduced against B."""
+    """Return a table of the reductions against B under changed lead times, in per cent.
+
+    Args:
+        base: summaries by (application, model), with model B.
+        found: summaries by (application, model, change).
+    """
     rows = [
         (
             name,
@@ -172,7 +205,12 @@ def lead_table(base: dict[tuple[str, str], Summary], found: dict[tuple[str, str,
 
 
 def lead_figure(base: dict[tuple[str, str], Summary], found: dict[tuple[str, str, float], Summary]) -> Figure:
-    """Return overheads under changed lead times as lines, for the application with the largest overhead."""
+    """Return lines of the reductions against B under changed lead times, for the most expensive application.
+
+    Args:
+        base: summaries by (application, model), with model B.
+        found: summaries by (application, model, change).
+    """
     name = max(dict.fromkeys(key[0] for key in found), key=lambda one: base[one, "B"].overhead_hours[0])
     changes = sorted({change for _, _, change in found})
     series = [
@@ -199,7 +237,18 @@ def false_negatives(
     shares: Sequence[float],
     models: Sequence[str] = ALL,
 ) -> dict[tuple[str, str, float], Summary]:
-    """Run applications with a share of failures that are not predicted (observation 9)."""
+    """Run applications with a share of failures that are not predicted (observation 9).
+
+    Args:
+        bench: machine and parameters.
+        applications: the applications.
+        failures: the distribution of times between failures.
+        shares: shares of failures that are not predicted.
+        models: the checkpoint models.
+
+    Returns:
+        The summary of each (application, model, share).
+    """
     settings = [
         Setting(application, failures, model, recall=1.0 - share)
         for application in applications
@@ -216,7 +265,17 @@ def false_negatives(
 def migration_sizes(
     bench: Bench, applications: Sequence[Application], failures: Failures, factors: Sequence[float]
 ) -> dict[tuple[str, str, float], Summary]:
-    """Run applications whose migrations move more or less data (Figure 2.17); P1 and B stand at factor 0."""
+    """Run applications whose migrations move more or less data (Figure 2.17).
+
+    Args:
+        bench: machine and parameters.
+        applications: the applications.
+        failures: the distribution of times between failures.
+        factors: data that a migration moves, in checkpoints.
+
+    Returns:
+        The summary of each (application, model, factor); models B and P1 have factor 0.
+    """
     settings = [
         Setting(application, failures, "M2", factor=factor)
         for application in applications
@@ -233,10 +292,10 @@ def migration_sizes(
 
 
 def best(found: dict[tuple[str, str], Summary]) -> dict[str, tuple[str, float, bool]]:
-    """Return each application's best model, its lead over the next in shares of B's overhead, and if that is
-    sure.
+    """Return each application's best model, its lead as a share of B's overhead, and certainty.
 
-    It is sure where the 95 % confidence interval of the difference, run by run, does not hold zero.
+    The lead is the distance to the second best model; it is certain if the 95 % confidence interval of the
+    difference, run by run, lies above zero.
     """
     answer = {}
     for application in dict.fromkeys(name for name, _ in found):

@@ -1,1 +1,1 @@
-"""The evaluation of plans over a cluster and a cloud: other schedulers, job logs, a thousand cases each."""
+"""Simulation of plans over a cluster and a cloud, under several schedulers and job logs."""

@@ -1,4 +1,4 @@
-"""Job logs as the cluster behind a workflow: scaled, replayed once, resumed at any moment."""
+"""Job logs as background load of a workflow's cluster: scaled, replayed once, resumed at any moment."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Trace:
     """A log after its replay under FCFS and EASY.
 
     Attributes:
-        name: of the log, or "generated".
-        nodes: of the cluster.
-        jobs: scaled to it.
-        start: of each job without the workflow.
-        begin: of the first hour of ``free``.
-        free: least free nodes in each hour.
+        name: the log's name, or "generated".
+        nodes: number of nodes of the cluster.
+        jobs: the jobs, scaled to the cluster.
+        start: start of each job without the workflow, in seconds of the log.
+        begin: begin of the first hour of ``free``, in seconds of the log.
+        free: least number of free nodes in each hour.
     """
 
     name: str
@@ -46,24 +46,36 @@ class Trace:
     def at(
         self, now: float, horizon: float, room: int = 4096
     ) -> tuple[cluster.Cluster, Jobs, NDArray[np.int64]]:
-        """Return the cluster at a moment, the jobs until a horizon, and their numbers in the log."""
+        """Return the cluster at a moment, its jobs up to a horizon, and their indices in the log.
+
+        Args:
+            now: the moment, in seconds of the log.
+            horizon: length of the time in which later jobs arrive, in seconds.
+            room: rows for the workflow's requests.
+        """
         live = self.start + self.jobs.run > now
         picked = np.flatnonzero(live & (self.jobs.submit <= now + horizon))
         jobs = Jobs(*(column[picked] for column in self.jobs))
         return cluster.resumed(self.nodes, jobs, self.start[picked], now, room), jobs, picked
 
     def usable(self, deadline: float) -> NDArray[np.int64]:
-        """Return the hours at which a case may start: a fifth of the log is before, a day behind its end."""
+        """Return the hours in which a case may start: after a fifth of the log, over a day before its end."""
         first = len(self.free) // 5
         last = len(self.free) - int(deadline / HOUR) - 25
         return np.arange(first, max(first + 1, last))
 
 
 def replayed(name: str, nodes: int, jobs: Jobs) -> Trace:
-    """Return a trace of jobs: the whole log under FCFS and EASY."""
+    """Return the trace of a log, replayed under FCFS and EASY.
+
+    Args:
+        name: the log's name.
+        nodes: number of nodes of the cluster.
+        jobs: the log's jobs, scaled to the cluster.
+    """
     whole = cluster.empty(nodes, jobs, 16)
     cluster.advance(whole, jobs, float(jobs.submit[0]), np.inf)
-    # A log's first jobs may be stragglers of the time before it.
+    # The first 2 % of the jobs may have been submitted before the log's real begin.
     begin = float(np.quantile(jobs.submit, 0.02))
     hours = int((jobs.submit[-1] - begin) // HOUR)
     free = cluster.least_free(nodes, jobs, whole.start, begin, hours)
@@ -73,14 +85,14 @@ def replayed(name: str, nodes: int, jobs: Jobs) -> Trace:
 def from_log(path: Path, name: str, nodes: int, seed: int = 0) -> Trace:
     """Return a log scaled to a cluster.
 
-    A job takes the same share of the cluster as of the logged machine, rounded up or down by chance so that
-    the mean is kept, and one node at least. Jobs over the whole machine are left out.
+    A job takes the same share of the cluster as of the logged machine, at least one node. Random rounding
+    keeps the mean. Jobs larger than the machine are left out.
 
     Args:
         path: the SWF file.
         name: "Theta" or "Curie".
-        nodes: of the cluster.
-        seed: of the rounding.
+        nodes: number of nodes of the cluster.
+        seed: random seed of the rounding.
     """
     _, machine, cores = LOGS[name]
     log = swf.read(path)
@@ -94,19 +106,19 @@ def from_log(path: Path, name: str, nodes: int, seed: int = 0) -> Trace:
 
 
 def generated(nodes: int, days: int, seed: int) -> Trace:
-    """Return a log that is generated, and called so: arrivals by day and hour, sizes and run times as powers.
+    """Return a generated log: arrivals vary by hour and weekday, sizes are log-uniform, run times log-normal.
 
     Args:
-        nodes: of the cluster.
-        days: of the log.
-        seed: of all draws.
+        nodes: number of nodes of the cluster.
+        days: length of the log, in days.
+        seed: random seed of the log.
     """
     source = np.random.default_rng(seed)
     hours = np.arange(days * 24)
     rate = 1 + 0.6 * np.sin(2 * np.pi * (hours % 24 - 9) / 24) * np.where(hours // 24 % 7 < 5, 1.0, 0.4)
     size = 2.0 ** source.uniform(-9, -1.5, size=200_000)
     run = np.minimum(86_400, np.exp(source.normal(8.3, 1.3, size=200_000)))
-    # As many jobs as keep the machine about 85 % busy.
+    # The number of jobs that keeps the machine about 85 % busy.
     count = int(0.85 * days * 86_400 / float((size * run).mean()))
     count = min(count, 200_000)
     hour = source.choice(hours, size=count, p=rate / rate.sum())
@@ -126,7 +138,7 @@ def _scaled(
     order = np.argsort(submit, kind="stable")
     wanted = share[order] * nodes
     rounded = np.floor(wanted + np.random.default_rng(seed).random(len(wanted)))
-    # A job that would have no node runs on one, and as much shorter: the work is kept.
+    # A job of less than one node runs on one node for a shorter time, which keeps the work.
     size = np.maximum(1.0, rounded)
     shrink = np.where(wanted < 1, wanted, 1.0)
     return Jobs(

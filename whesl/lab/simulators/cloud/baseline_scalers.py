@@ -1,6 +1,6 @@
-"""The two schedulers that the document compares with: Bicer et al. and Parsl on the cluster alone.
+"""The document's two baseline schedulers: Bicer et al., and Parsl on the cluster alone.
 
-Each decides from the same counts as the scaler, and knows how many nodes are idle at that moment.
+Each baseline decides from the same counts as the scaler, and knows the present number of idle nodes.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from whesl.cloud.core.scaler_events import (
 def bicer(
     state: ScalerState, observation: Observation, idle: int, now: float, latency: float = 0.0
 ) -> tuple[Command, ...]:
-    """Return what Bicer's algorithm for a deadline asks for (T. Bicer et al., 2012, as the document has it).
+    """Return the commands of the deadline algorithm of T. Bicer et al. (2012), as the document describes it.
 
-    What is left of each stage has to be done in the time that is left. Nodes of the cluster are asked for
-    until the deadline, as many as are idle; those that were asked for count as if they ran. The cloud does
-    the rest.
+    The remaining tasks of each stage have to end in the remaining time. The algorithm requests as many of the
+    cluster's idle nodes as needed, until the deadline; requested nodes count as running. Cloud instances run
+    the remaining tasks.
 
     Args:
         state: the workflow's stages and the deadline.
-        observation: what is done, waits and runs.
-        idle: nodes of the cluster.
-        now: seconds since the epoch.
-        latency: seconds in which inputs are moved, which it leaves out of the time.
+        observation: counts of tasks done, and of executors waiting and running.
+        idle: number of idle nodes of the cluster.
+        now: present time in seconds since the epoch.
+        latency: time to move inputs, in seconds, subtracted from the remaining time.
     """
     commands: list[Command] = []
     time = max(300.0, state.deadline - now - latency)
@@ -78,16 +78,16 @@ def bicer(
 
 
 def parsl(state: ScalerState, observation: Observation, idle: int) -> tuple[Command, ...]:
-    """Return what Parsl on the cluster alone asks for: nodes for an hour, for the first stage not done.
+    """Return the commands of Parsl on the cluster alone: nodes for an hour, for the first unfinished stage.
 
-    The document sends the next request when the one before is complete. As its figures need more than one
-    node at a time, "complete" is taken as granted: all idle nodes are asked for one after the other, and one
-    waits.
+    In the document, Parsl sends the next request when the previous request is complete. The document's
+    figures need more than one node at a time, so "complete" is taken as granted: Parsl requests all idle
+    nodes one after the other, and one more that waits.
 
     Args:
         state: the workflow's stages.
-        observation: what is done, waits and runs.
-        idle: nodes of the cluster.
+        observation: counts of tasks done, and of executors waiting and running.
+        idle: number of idle nodes of the cluster.
     """
     if any(count.hpc_waiting for count in observation.stages):
         return ()

@@ -1,6 +1,6 @@
 """A cluster under FCFS with EASY backfilling, compiled: production jobs, and a workflow's one-node requests.
 
-Nodes have no identity here. Requests of one node that come together are one row of the queue.
+Nodes have no identity here. One-node requests that are submitted together share a row of the queue.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from whesl.prediction.numba_jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Columns of the queue and of what runs.
-SUBMIT, NODES, LIMIT, RUN, STAGE, JOB = range(6)  # STAGE is -1 for production; then JOB is its number
-END, BY, COUNT, OWNER = range(4)  # when it ends, when its limit ends, nodes, stage or -1
-# Places in ``Cluster.state``.
+# Columns of ``Cluster.queue``, then columns of ``Cluster.running``.
+SUBMIT, NODES, LIMIT, RUN, STAGE, JOB = range(6)  # STAGE is -1 for a production job, whose index is JOB
+END, BY, COUNT, OWNER = range(4)  # end, end of the time limit, number of nodes, stage or -1
+# Indices into ``Cluster.state``.
 FREE, QUEUED, RUNNING, NEXT, GRANTED = range(5)
 
 
 class Jobs(NamedTuple):
-    """Production jobs by submission: seconds and nodes, each of shape (jobs,)."""
+    """Production jobs in order of submission: times in seconds, sizes in nodes, each of shape (jobs,)."""
 
     submit: NDArray[np.float64]
     nodes: NDArray[np.float64]
@@ -31,14 +31,15 @@ class Jobs(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """All that changes.
+    """The state of a simulated cluster.
 
     Attributes:
-        state: counts by the names above, shape (5,).
-        queue: rows in the order of arrival, shape (rows, 6).
-        running: rows without order, shape (rows, 4).
-        start: of each production job, -1 before it, shape (jobs,).
-        grants: (time, stage, nodes) of the workflow's requests since they were last taken, shape (rows, 3).
+        state: the counts FREE to GRANTED, shape (5,).
+        queue: waiting jobs and requests in order of arrival, shape (rows, 6).
+        running: running jobs and executors, unordered, shape (rows, 4).
+        start: start of each production job in seconds, -1 before its start, shape (jobs,).
+        grants: (time, stage, nodes) of the workflow's requests granted since the caller last took them, shape
+            (rows, 3).
     """
 
     state: NDArray[np.int64]
@@ -52,8 +53,8 @@ def empty(nodes: int, jobs: Jobs, room: int) -> Cluster:
     """Return a cluster before its first job.
 
     Args:
-        nodes: of it.
-        jobs: that will come.
+        nodes: number of nodes of the cluster.
+        jobs: the jobs that will arrive.
         room: rows for the workflow's requests beside the jobs.
     """
     count = len(jobs.submit) + room
@@ -72,10 +73,10 @@ def resumed(nodes: int, jobs: Jobs, start: NDArray[np.float64], now: float, room
     """Return the cluster as it was at a moment of an earlier simulation.
 
     Args:
-        nodes: of it.
-        jobs: of that simulation, without those over before the moment.
-        start: of each job in it.
-        now: the moment.
+        nodes: number of nodes of the cluster.
+        jobs: the earlier simulation's jobs, without the jobs that ended before the moment.
+        start: start of each job in the earlier simulation, in seconds.
+        now: the moment, in seconds.
         room: rows for the workflow's requests.
     """
     cluster = empty(nodes, jobs, room)
@@ -101,7 +102,15 @@ def resumed(nodes: int, jobs: Jobs, start: NDArray[np.float64], now: float, room
 
 @jit
 def ask(cluster: Cluster, now: float, stage: int, count: int, seconds: float) -> None:
-    """Submit requests for one node each."""
+    """Submit requests for one node each.
+
+    Args:
+        cluster: the cluster, changed in place.
+        now: present time, in seconds.
+        stage: index of the stage that the nodes are for.
+        count: number of requests.
+        seconds: time limit of each request, in seconds.
+    """
     row = cluster.state[QUEUED]
     cluster.queue[row, SUBMIT] = now
     cluster.queue[row, NODES] = count
@@ -113,7 +122,13 @@ def ask(cluster: Cluster, now: float, stage: int, count: int, seconds: float) ->
 
 @jit
 def withdraw(cluster: Cluster, stage: int, count: int) -> None:
-    """Cancel requests that wait, the newest first."""
+    """Cancel waiting requests, the newest first.
+
+    Args:
+        cluster: the cluster, changed in place.
+        stage: index of the requests' stage.
+        count: largest number of requests to cancel.
+    """
     row = cluster.state[QUEUED] - 1
     while row >= 0 and count > 0:
         if cluster.queue[row, STAGE] == stage:
@@ -127,7 +142,13 @@ def withdraw(cluster: Cluster, stage: int, count: int) -> None:
 
 @jit
 def give_back(cluster: Cluster, stage: int, count: int) -> None:
-    """End executors of a stage before their time, those that end last first."""
+    """End executors of a stage before their time, those with the latest end first.
+
+    Args:
+        cluster: the cluster, changed in place.
+        stage: index of the executors' stage.
+        count: largest number of executors to end.
+    """
     while count > 0:
         best = -1
         for row in range(cluster.state[RUNNING]):
@@ -148,7 +169,12 @@ def give_back(cluster: Cluster, stage: int, count: int) -> None:
 
 @jit
 def waiting(cluster: Cluster, counts: NDArray[np.int64]) -> None:
-    """Count the requests that wait, by stage."""
+    """Count the waiting requests of each stage.
+
+    Args:
+        cluster: the cluster.
+        counts: filled with the number of waiting requests, shape (stages,).
+    """
     counts[:] = 0
     for row in range(cluster.state[QUEUED]):
         stage = int(cluster.queue[row, STAGE])
@@ -165,7 +191,7 @@ def _remove(cluster: Cluster, row: int) -> None:
 
 @jit
 def _start(cluster: Cluster, row: int, count: int, now: float) -> None:
-    """Start a queue's row, or ``count`` nodes of the workflow's; it stays in the queue with what is left."""
+    """Start ``count`` nodes of a row of the queue; the row keeps the nodes that have not started."""
     place = cluster.state[RUNNING]
     cluster.running[place, END] = now + cluster.queue[row, RUN]
     cluster.running[place, BY] = now + max(cluster.queue[row, LIMIT], cluster.queue[row, RUN])
@@ -187,7 +213,7 @@ def _start(cluster: Cluster, row: int, count: int, now: float) -> None:
 
 @jit
 def _pass(cluster: Cluster, now: float) -> None:
-    """One pass of the scheduler: the queue's head, then what fits without delaying it."""
+    """Run one pass of the scheduler: start the queue's head, then rows that do not delay the head."""
     while cluster.state[QUEUED] > 0 and cluster.state[FREE] > 0:
         wanted = int(cluster.queue[0, NODES])
         free = cluster.state[FREE]
@@ -200,7 +226,7 @@ def _pass(cluster: Cluster, now: float) -> None:
             _remove(cluster, 0)
     if cluster.state[QUEUED] < 2 or cluster.state[FREE] == 0:
         return
-    # When the head starts at the latest, and how many nodes are left over then.
+    # The head's latest start (shadow time), and the nodes that the head leaves free then.
     count = cluster.state[RUNNING]
     order = np.argsort(cluster.running[:count, BY])
     need = cluster.queue[0, NODES]
@@ -236,13 +262,13 @@ def _pass(cluster: Cluster, now: float) -> None:
 
 @jit
 def advance(cluster: Cluster, jobs: Jobs, now: float, until: float) -> None:
-    """Go on until a moment; what arrives or ends at it is taken in.
+    """Simulate up to a moment, with the arrivals and ends at that moment.
 
     Args:
-        cluster: changed in place.
-        jobs: that come.
-        now: where it stands.
-        until: the moment.
+        cluster: the cluster, changed in place.
+        jobs: the jobs that arrive.
+        now: present time of the cluster, in seconds.
+        until: the moment, in seconds.
     """
     _pass(cluster, now)
     while True:
@@ -284,16 +310,16 @@ def least_free(
     """Return the least free nodes in each hour of a simulation.
 
     Args:
-        nodes: of the cluster.
-        jobs: of it.
-        start: of each.
-        begin: where the first hour begins.
-        hours: how many.
+        nodes: number of nodes of the cluster.
+        jobs: the simulation's jobs.
+        start: start of each job in seconds, negative for a job that did not start.
+        begin: begin of the first hour, in seconds.
+        hours: number of hours.
     """
     ran = start >= 0
     times = np.concatenate([start[ran], start[ran] + jobs.run[ran]])
     change = np.concatenate([-jobs.nodes[ran], jobs.nodes[ran]])
-    # Ends before starts of the same moment.
+    # At equal times, ends come before starts.
     order = np.lexsort((-change, times))
     times, free = times[order], nodes + np.cumsum(change[order])
     edges = begin + 3600.0 * np.arange(hours + 1)

@@ -1,4 +1,4 @@
-"""Many cases under all schedulers, in processes; finished cases are kept in a file, so that a run goes on."""
+"""Evaluation of many cases under all schedulers, in processes; resumable from a file of finished cases."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ WITHOUT = {
 }
 DOCUMENT = (ADAPTIVE, BICER, PARSL, CLOUD, *WITHOUT)
 ASKED = 0.9
-# Of the plans that are compared in each case of the calibration.
+# Number of random courses that compare the plans of each case of the calibration.
 COURSES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is evaluated.
+    """The size of an evaluation.
 
     Attributes:
-        cases: for each workflow.
-        nodes: of the cluster.
-        variants: schedulers.
+        cases: number of cases of each workflow.
+        nodes: number of nodes of the cluster.
+        variants: names of the schedulers.
         data: the directory of traces; None for a generated log.
-        seed: of all draws.
-        jobs: processes.
-        workflows: names.
+        seed: random seed of the cases.
+        jobs: number of processes.
+        workflows: names of the workflows.
     """
 
     cases: int = 1000
@@ -66,7 +66,7 @@ class Plan:
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One case under one scheduler; ``delays`` are (hours, nodes) of production jobs, rounded."""
+    """The result of one case under one scheduler; ``delays`` holds (hours, nodes) of production jobs."""
 
     workflow: str
     scheduler: str
@@ -87,14 +87,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished case in the file: its key and its rows."""
+    """A finished case in the file: the case's key and rows."""
 
     key: str
     rows: list[Row]
 
 
 def load_traces(plan: Plan) -> list[Trace]:
-    """Return the logs of an evaluation, or one that is generated where there are none."""
+    """Return the logs of an evaluation, or a generated log if the plan has no traces."""
     if plan.data is None:
         return [background_jobs.generated(plan.nodes, 120, plan.seed)]
     found = []
@@ -107,14 +107,20 @@ def load_traces(plan: Plan) -> list[Trace]:
 
 
 def cases(plan: Plan, logs: Sequence[Trace]) -> list[Case]:
-    """Return the test cases of Table 3.3: workflows, inputs, deadlines and starts are drawn."""
+    """Draw the test cases of Table 3.3: workflows, inputs, deadlines and starts.
+
+    Args:
+        plan: the size of the evaluation.
+        logs: the traces.
+    """
     found: list[list[Case]] = []
     for number, name in enumerate(plan.workflows):
-        # More cases begin with the same ones, so that a run of more goes on from one of fewer.
+        # A longer list of cases begins with the cases of a shorter list, so a larger run can resume a smaller
+        # run.
         source = np.random.default_rng((plan.seed, number) if number else plan.seed)
         drawn: list[Case] = []
         low, high = workload.INPUTS[name]
-        if plan.nodes < 400:  # the smaller cluster of Figure 3.5a gets as much less to do
+        if plan.nodes < 400:  # the smaller cluster of Figure 3.5a gets proportionally fewer inputs
             low, high = low * plan.nodes // 795, high * plan.nodes // 795
         for _ in range(plan.cases):
             deadline = int(source.choice(workload.DEADLINES))
@@ -127,15 +133,15 @@ def cases(plan: Plan, logs: Sequence[Trace]) -> list[Case]:
 
 
 def evaluate(plan: Plan, progress: Progress, keep: Path | None = None) -> list[Row]:
-    """Return all rows.
+    """Evaluate all cases under all schedulers, and return their rows.
 
     Args:
-        plan: what is evaluated.
-        progress: told each case.
-        keep: a file of finished cases, which a later call goes on from; None for none.
+        plan: the size of the evaluation.
+        progress: progress display, advanced with each case.
+        keep: a file of finished cases, from which a later call resumes; None to keep nothing.
 
     Raises:
-        UsageError: the traces are not there.
+        UsageError: the traces are missing.
         WheslError: the file cannot be written.
     """
     logs = load_traces(plan)
@@ -185,7 +191,14 @@ def _elsewhere(case: Case) -> list[Row]:
 
 
 def judged(case: Case, plan: Plan, logs: Sequence[Trace], prices: PriceList) -> list[Row]:
-    """Return one case under each scheduler of a plan."""
+    """Return the row of one case under each scheduler of a plan.
+
+    Args:
+        case: the case.
+        plan: the size of the evaluation, with the schedulers.
+        logs: the traces.
+        prices: the cloud's prices.
+    """
     trace = logs[case.trace]
     one = simulate.world(case, trace, prices)
     rows = []
@@ -203,8 +216,8 @@ def judged(case: Case, plan: Plan, logs: Sequence[Trace], prices: PriceList) -> 
 
 
 def ours(one: World) -> Any:
-    """Return the cheapest plan that meets a deadline with a probability of ``ASKED``, and its paces."""
-    # As `whesl cloud plan` does it, which takes five minutes only where it knows nothing of a stage.
+    """Return the cheapest plan that meets the deadline with probability ``ASKED``, and the stages' speeds."""
+    # As in `whesl cloud plan`: the default of five minutes serves only for a stage without any measurement.
     measured = tuple(entry for entry in one.profile.measurements if entry.count)
     known = msgspec.structs.replace(one.profile, measurements=measured)
     profile = complete(one.flow, known, (*one.prices.platforms, workload.CLUSTER))
@@ -253,7 +266,7 @@ def _kept(keep: Path | None) -> dict[str, list[Row]]:
         try:
             line = msgspec.json.decode(text, type=Line)
         except msgspec.MsgspecError:
-            continue  # cut off when the run was ended: that case is run again
+            continue  # line cut off when an earlier run was killed; the case runs again
         found[line.key] = line.rows
     return found
 

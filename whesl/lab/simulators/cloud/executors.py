@@ -1,9 +1,9 @@
-"""Executors that pull tasks of their stage one at a time, compiled; time goes on in steps.
+"""Executors that pull tasks of their stage one at a time, compiled; time advances in steps.
 
-What the document says of them: an executor on the cluster ends after its hour, and what its task had done
-is kept (a checkpoint of the size of the input); one in the cloud ends after its task. A task's input that
-lies on the other side is copied first, or beforehand where inputs are preloaded. A task that is done feeds
-its children at the end of the step.
+The document's model: an executor on the cluster ends after its hour, and a checkpoint of the input's size
+keeps the progress of its task. An executor in the cloud ends after its task. A task's input on the other side
+is copied when the task starts, or earlier if inputs are preloaded. A finished task releases its children at
+the end of the step.
 """
 
 from __future__ import annotations
@@ -19,32 +19,33 @@ if TYPE_CHECKING:
 
 HPC, CLOUD = 0, 1
 SCHEDULED, BACKUP = 0, 1
-# Columns of an executor. AT: seconds when it is free next; ENDS: when it takes no more tasks.
+# Columns of an executor. AT: time in seconds when the executor is next free. ENDS: time after which it takes
+# no task.
 STAGE, SIDE, PURPOSE, ASKED, AT, ENDS, BUSY, STOP, GONE, FINISHED = range(10)
 _COLUMNS = 10
-# Rows of ``Work.done`` and ``Work.queue``, and places in ``Work.tally`` by side.
+# Indices into ``Work.tally``.
 COST, BACKUP_COST, BACKUP_HOURS, BACKUP_COUNT, BACKUP_TASKS, MOVED, READ, WRITTEN, HOURS, COPIES, LAST = (
     range(11)
 )
 
 
 class Shape(NamedTuple):
-    """What a workflow is to its executors.
+    """A workflow's stages as arrays for the executors.
 
     Attributes:
-        tasks: of each stage, shape (stages,).
-        parent: (stages, most parents), -1 for none.
-        barrier: likewise.
-        seconds: mean run time by stage and side, shape (stages, 2).
-        price: of an hour of the instance that the stage uses, shape (stages,).
-        input, output: bytes of one task, shape (stages,).
+        tasks: number of tasks of each stage, shape (stages,).
+        parent: indices of each stage's parents, -1 for none, shape (stages, most parents).
+        barrier: whether a stage waits for the whole parent stage, shape (stages, most parents).
+        seconds: mean run time of a task by stage and side, in seconds, shape (stages, 2).
+        price: price of an hour of the stage's instance type, shape (stages,).
+        input, output: bytes that one task reads and writes, shape (stages,).
         leaf: whether a stage has no child, shape (stages,).
-        factors: drawn run times' factors, to be used one after the other.
-        wide: bytes a second between the sides, for one task.
-        local: bytes a second of the cloud's file system, for one task.
-        least: seconds that an instance is billed for at least.
-        needs: seconds that an executor on the cluster has to have left to begin a task; 0 where a task that
-            is broken off goes on where it was, shape (stages,).
+        factors: random factors of the run times, used one after the other.
+        wide: bandwidth between cluster and cloud for one task, in bytes a second.
+        local: bandwidth of the local file system for one task, in bytes a second.
+        least: least time that an instance is billed for, in seconds.
+        needs: least remaining time of a cluster's executor to begin a task, in seconds; 0 if an interrupted
+            task resumes from its checkpoint, shape (stages,).
     """
 
     tasks: NDArray[np.int64]
@@ -63,20 +64,23 @@ class Shape(NamedTuple):
 
 
 class Work(NamedTuple):
-    """All that changes.
+    """The state of a simulated workflow.
 
     Attributes:
-        done: tasks by stage and side, shape (stages, 2).
-        released: tasks whose parents are done, shape (stages,).
-        origin: of those not yet mapped, by the side of their input, shape (stages, 2).
-        queue: mapped tasks by stage, side of the queue, and whether their input is there (1) or not (0).
-        coming: inputs under way by stage and side, shape (stages, 2, steps ahead).
-        parts: seconds left of tasks that an executor's hour ended, shape (stages, most), a stack.
-        depth: of each stack, shape (stages,).
-        rows: executors, shape (most, 10).
-        numbers: executors, and the place in the factors, shape (2,).
-        tally: sums by the names above, and when the last task that is done ended (LAST), shape (11,).
-        spent: seconds of run time and tasks by stage and side, shape (stages, 2, 2).
+        done: number of finished tasks by stage and side, shape (stages, 2).
+        released: number of tasks whose parents are done, shape (stages,).
+        origin: number of released tasks not yet mapped, by stage and side of their input, shape (stages, 2).
+        queue: number of mapped tasks by stage, side of the queue, and whether the input is on that side (1)
+            or not (0), shape (stages, 2, 2).
+        coming: number of inputs being copied, by stage, target side and remaining steps, shape (stages, 2,
+            steps ahead).
+        parts: remaining seconds of tasks that an executor's end interrupted, a stack per stage, shape
+            (stages, most).
+        depth: depth of each stack of ``parts``, shape (stages,).
+        rows: one row per executor, with the columns STAGE to FINISHED, shape (most, 10).
+        numbers: number of executors, and index of the next factor, shape (2,).
+        tally: sums COST to COPIES, and the end of the last finished task (LAST), shape (11,).
+        spent: seconds of run time, and number of tasks, by stage and side, shape (stages, 2, 2).
     """
 
     done: NDArray[np.int64]
@@ -97,11 +101,11 @@ _PARTS = 4096
 
 
 def begun(shape: Shape, most: int) -> Work:
-    """Return the work before it begins: stages without parents are ready, their inputs on the cluster.
+    """Return the state before the first task: stages without parents are ready, their inputs on the cluster.
 
     Args:
-        shape: of the workflow.
-        most: executors that will ever be.
+        shape: the workflow.
+        most: largest number of executors at a time.
     """
     stages = len(shape.tasks)
     work = Work(
@@ -126,12 +130,12 @@ def begun(shape: Shape, most: int) -> Work:
 
 @jit_inner
 def _compact(work: Work) -> None:
-    """Take executors that have gone out of the rows; the others keep their order."""
+    """Remove ended executors from the rows; the other executors keep their order."""
     kept = 0
     for row in range(work.numbers[0]):
         if work.rows[row, GONE] == 0:
             if kept < row:
-                for column in range(_COLUMNS):  # a row as a whole would be copied through new memory
+                for column in range(_COLUMNS):  # copying a whole row would allocate memory
                     work.rows[kept, column] = work.rows[row, column]
             kept += 1
     work.numbers[0] = kept
@@ -141,7 +145,18 @@ def _compact(work: Work) -> None:
 def add(
     work: Work, stage: int, side: int, purpose: int, count: int, asked: float, at: float, ends: float
 ) -> None:
-    """Add executors that were asked for at ``asked``, work from ``at``, and take no task after ``ends``."""
+    """Add executors.
+
+    Args:
+        work: the state, changed in place.
+        stage: index of the executors' stage.
+        side: HPC or CLOUD.
+        purpose: SCHEDULED or BACKUP.
+        count: number of executors.
+        asked: time of the request, in seconds.
+        at: time from which the executors work, in seconds.
+        ends: time after which the executors take no task, in seconds.
+    """
     for _ in range(count):
         if work.numbers[0] == len(work.rows):
             _compact(work)
@@ -160,7 +175,14 @@ def add(
 
 @jit
 def stop(work: Work, stage: int, purpose: int, count: int) -> None:
-    """End cloud executors of a stage after their tasks: idle ones first, then those that are free soonest."""
+    """Mark cloud executors of a stage to end after their tasks: idle ones first, then the next free ones.
+
+    Args:
+        work: the state, changed in place.
+        stage: index of the executors' stage.
+        purpose: SCHEDULED or BACKUP.
+        count: number of executors.
+    """
     rows = work.rows
     for busy in (0.0, 1.0):
         if count <= 0:
@@ -188,7 +210,12 @@ def stop(work: Work, stage: int, purpose: int, count: int) -> None:
 
 @jit
 def end_idle(work: Work, stage: int) -> int:
-    """End the cluster's executors of a stage whose tasks are all done; return how many."""
+    """End the cluster's idle executors of a finished stage; return their number.
+
+    Args:
+        work: the state, changed in place.
+        stage: index of the stage.
+    """
     found = 0
     for row in range(work.numbers[0]):
         one = work.rows[row]
@@ -200,9 +227,14 @@ def end_idle(work: Work, stage: int) -> int:
 
 @jit
 def counted(work: Work, now: float, counts: NDArray[np.int64]) -> None:
-    """Count executors by stage: of the cluster, cloud scheduled, cloud backup, busy, and staying.
+    """Count executors by stage: cluster, cloud scheduled, cloud backup, busy, and staying.
 
-    Those that stay are the cluster's whose time goes on for half an hour and more.
+    Staying executors are the cluster's executors with more than half an hour left.
+
+    Args:
+        work: the state.
+        now: present time, in seconds.
+        counts: filled with the counts, shape (stages, 5).
     """
     counts[:] = 0
     for row in range(work.numbers[0]):
@@ -223,7 +255,7 @@ def counted(work: Work, now: float, counts: NDArray[np.int64]) -> None:
 
 @jit_inner
 def _bill(work: Work, shape: Shape, row: int, end: float) -> None:
-    """An executor has gone."""
+    """Mark an executor as ended at ``end``, and bill it if it is a cloud instance."""
     one = work.rows[row]
     one[GONE] = 1
     if one[SIDE] == HPC:
@@ -240,7 +272,13 @@ def _bill(work: Work, shape: Shape, row: int, end: float) -> None:
 
 @jit
 def finish(work: Work, shape: Shape, now: float) -> None:
-    """Bill all that is left, at the end of a run."""
+    """Bill all remaining executors at the end of a run.
+
+    Args:
+        work: the state, changed in place.
+        shape: the workflow.
+        now: end of the run, in seconds.
+    """
     for row in range(work.numbers[0]):
         if not work.rows[row, GONE]:
             idle = work.rows[row, STOP] > 0 and work.rows[row, BUSY] == 0
@@ -251,17 +289,17 @@ def finish(work: Work, shape: Shape, now: float) -> None:
 def _map(
     work: Work, shape: Shape, stage: int, executors: NDArray[np.int64], preload: bool, step: float
 ) -> None:
-    """Map tasks to queues while a queue has a load below 2: the cloud's first, whose idle time costs money.
+    """Map tasks to queues with a load below 2: the cloud's first, since its idle time costs money.
 
-    A load below 1 is the document's rule for one task; the second task of each executor is the one whose
-    input is copied meanwhile.
+    The document's rule is a load below 1, one task per executor; the second task is one whose input is copied
+    meanwhile.
     """
     for side in (CLOUD, HPC):
         have = work.queue[stage, side, 0] + work.queue[stage, side, 1]
         for ahead in range(_AHEAD):
             have += work.coming[stage, side, ahead]
         room = 2 * executors[side] - have
-        # Inputs of the same side first.
+        # Tasks with their input on the same side come first.
         for source in (side, 1 - side):
             taken = min(room, work.origin[stage, source])
             if taken <= 0:
@@ -291,7 +329,7 @@ def _moved(work: Work, shape: Shape, stage: int, side: int, count: int) -> None:
 
 @jit_inner
 def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np.int64]) -> float:
-    """Take a task; return how long it occupies the executor, -1 for none."""
+    """Take a task; return the seconds that the task occupies the executor, or -1 if there is no task."""
     copy = 0.0
     if side == HPC and work.depth[stage] > 0:
         work.depth[stage] -= 1
@@ -306,7 +344,8 @@ def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np
         other = 1 - side
         queued = work.queue[stage, other, 0] + work.queue[stage, other, 1]
         if queued > executors[other]:
-            # The other domain's load exceeds 1. An input that was to be copied there may already be here.
+            # The other side's load exceeds 1. A task whose input is still to be copied there has its input
+            # here.
             if work.queue[stage, other, 0] > 0:
                 work.queue[stage, other, 0] -= 1
             else:
@@ -314,7 +353,7 @@ def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np
                 copy = shape.input[stage] / shape.wide
                 _moved(work, shape, stage, side, 1)
         elif side == CLOUD and work.depth[stage] > executors[HPC]:
-            # A task that an hour's end interrupted: its checkpoint is on the cluster.
+            # The cloud takes over an interrupted task, whose checkpoint is on the cluster.
             work.depth[stage] -= 1
             _moved(work, shape, stage, side, 1)
             return float(work.parts[stage, work.depth[stage]] + shape.input[stage] / shape.wide)
@@ -335,14 +374,14 @@ def _take(work: Work, shape: Shape, stage: int, side: int, executors: NDArray[np
 
 
 def advance(work: Work, shape: Shape, now: float, until: float, step: float, preload: bool) -> None:
-    """Go on until a moment.
+    """Simulate the executors up to a moment.
 
     Args:
-        work: changed in place.
-        shape: of the workflow.
-        now: where it stands.
-        until: the moment.
-        step: seconds of a step.
+        work: the state, changed in place.
+        shape: the workflow.
+        now: present time of the state, in seconds.
+        until: the moment, in seconds.
+        step: length of a step, in seconds.
         preload: whether inputs are copied as soon as a task is mapped.
     """
     _advance(work, shape, now, until, step, preload, np.zeros((len(shape.tasks), 2), np.int64))
@@ -382,12 +421,12 @@ def _advance(
 
 @jit_inner
 def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: NDArray[np.int64]) -> None:
-    """One executor's step: ends of tasks, and new ones."""
+    """Simulate one executor for one step: its tasks end, and it takes new tasks."""
     one = work.rows[row]
     stage, side = int(one[STAGE]), int(one[SIDE])
     while one[AT] < end:
         if one[BUSY]:
-            if one[BUSY] == 2:  # its hour ended within a task
+            if one[BUSY] == 2:  # the executor's hour ended during a task
                 _bill(work, shape, row, one[AT])
                 return
             one[BUSY] = 0
@@ -409,12 +448,12 @@ def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: 
             return
         took = _take(work, shape, stage, side, executors[stage])
         if took < 0:
-            return  # idle: its AT stays in the past
+            return  # an idle executor's AT stays in the past
         last = free + took
         if side == HPC and last > one[ENDS]:
             left = last - one[ENDS] + shape.input[stage] / shape.local
             if shape.needs[stage] > 0:
-                left = took  # it begins anew
+                left = took  # the task starts over
             if work.depth[stage] < len(work.parts[stage]):
                 work.parts[stage, work.depth[stage]] = min(left, took)
                 work.depth[stage] += 1
@@ -427,7 +466,7 @@ def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: 
 
 @jit_inner
 def _release(work: Work, shape: Shape) -> None:
-    """Tasks whose parents are done wait for their mapping, where their parents' output lies."""
+    """Release tasks whose parents are done for mapping, on the side of their parents' output."""
     for stage in range(len(shape.tasks)):
         if shape.parent[stage, 0] < 0:
             continue

@@ -1,6 +1,6 @@
-"""Persistence with empirical errors: a forecast of free nodes from those of now and the log's own past.
+"""Persistence with empirical errors: a forecast from the present free nodes and the log's past.
 
-It stands behind the same record as ``whesl cloud forecast``; a better predictor takes its place.
+The forecast is the same record that ``whesl cloud forecast`` writes, so a better predictor can replace it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _BINS = 4
 def persistence(
     free: NDArray[np.float64], hour: int, capacity: int, now: float, hours: int = 24
 ) -> FreeForecast:
-    """Return a forecast at the beginning of an hour.
+    """Return a forecast of free nodes, made at the beginning of an hour.
 
-    Hours of the past with about as many free nodes as the hour before now (a quarter of the past, by rank)
-    say how the free nodes went on from there.
+    The forecast uses the quarter of the past hours whose free nodes are nearest to those of the last hour,
+    and the course of the free nodes after these hours.
 
     Args:
-        free: least free nodes of each hour.
-        hour: the first hour that is foreseen; only those before it are used.
-        capacity: nodes of the cluster.
-        now: seconds since the epoch, the hour's beginning.
-        hours: how many are foreseen.
+        free: least number of free nodes in each hour.
+        hour: index of the first hour of the forecast; only earlier hours are used.
+        capacity: number of nodes of the cluster.
+        now: beginning of that hour, in seconds since the epoch.
+        hours: number of hours of the forecast.
     """
     past = free[:hour]
     last = past[-1]
@@ -40,7 +40,7 @@ def persistence(
     near = np.argsort(np.abs(past[: max(1, usable)] - last), kind="stable")[: max(20, usable // _BINS)]
     for ahead in range(1, hours + 1):
         follow = past[np.minimum(near + ahead, len(past) - 1)]
-        # What is free now decides the next hours, what is usual the later ones.
+        # The present free nodes dominate the first hours, the usual free nodes the later hours.
         errors = follow - past[near]
         weight = np.exp(-ahead / 12)
         nodes = weight * (last + errors) + (1 - weight) * follow

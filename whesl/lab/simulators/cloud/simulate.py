@@ -1,4 +1,4 @@
-"""One case: a workflow, a deadline and a moment of a log, under one scheduler."""
+"""Simulation of one case under one scheduler: a workflow, a deadline and a start in a log."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cloud.background_jobs import Trace
 
 _SHORT, _STEP = 300.0, 20.0
-_SAMPLE = HOUR  # the benchmark runs on one instance of each platform for so long at most
+_SAMPLE = HOUR  # time limit of the benchmark on each platform, in seconds
 _ROWS = 6000
 
 
 class Case(NamedTuple):
-    """What is drawn for one test case.
+    """The random parameters of one test case.
 
     Attributes:
         workflow: "OAI" or "RNASEQ".
-        inputs: images or samples.
-        deadline: hours.
-        trace: number of the trace.
-        hour: of the trace at which it starts.
-        seed: of run times and samples.
+        inputs: number of images (OAI) or samples (RNASEQ).
+        deadline: time from start to deadline, in hours.
+        trace: index of the trace.
+        hour: hour of the trace in which the case starts.
+        seed: random seed of run times and benchmark samples.
     """
 
     workflow: str
@@ -74,20 +74,20 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a case under one scheduler.
+    """The result of a case under one scheduler.
 
     Attributes:
-        completion: share of tasks by stage.
-        finished: hours after the start; infinite if not by the deadline.
-        cost: actual, with benchmark, files and transfer.
-        predicted: before it ran.
-        backup: cost of the backup.
-        backup_hours: mean life of a backup instance, nan for none.
-        backup_tasks: share of the tasks.
+        completion: share of finished tasks of each stage.
+        finished: hours from the start to the last task's end; infinite if not all tasks ended in time.
+        cost: actual cost, with benchmark, files and transfer.
+        predicted: cost that the plan expected.
+        backup: cost of the backup instances.
+        backup_hours: mean life of a backup instance, in hours; nan for no such instance.
+        backup_tasks: share of the tasks that backup instances ran.
         benchmark: cost of the benchmark.
-        probability: as stated; nan for none.
-        by_cluster: share of the tasks.
-        delays: hours by which production jobs started later, with the nodes of each.
+        probability: the plan's stated probability of meeting the deadline; nan for none.
+        by_cluster: share of the tasks that the cluster ran.
+        delays: (hours of delay, nodes) of each production job due during the workflow, shape (jobs, 2).
     """
 
     completion: tuple[float, ...]
@@ -104,11 +104,11 @@ class Outcome(NamedTuple):
 
 
 class World(NamedTuple):
-    """A case made ready: what is true, and what the benchmark has seen of it.
+    """A prepared case: the true run times, and the profile that the benchmark measured.
 
-    ``seconds`` gives the true mean of a stage on a platform, where it is not the one that is stated;
-    ``starting`` the seconds until an executor works whose node was granted; ``beyond`` those for which a case
-    goes on after its deadline.
+    ``seconds`` returns the true mean run time of a stage on a platform; None for the stated run times.
+    ``starting`` is the time from the grant of a node to the executor's first work, in seconds. ``beyond`` is
+    the time that a case may continue after its deadline, in seconds.
     """
 
     case: Case
@@ -125,10 +125,16 @@ class World(NamedTuple):
 
 
 def world(case: Case, trace: Trace, prices: PriceList) -> World:
-    """Return a case made ready.
+    """Prepare a case.
 
-    The benchmark runs 5 % of the tasks, or an hour, on one instance of each platform and, where a node is
-    free, on the cluster: stage after stage. What it does not reach has the document's five minutes.
+    The benchmark runs 5 % of the tasks, for an hour at most, on one instance of each platform and, if a node
+    is free, on the cluster, stage after stage. Stages that the benchmark does not reach get the document's
+    default of five minutes.
+
+    Args:
+        case: the case.
+        trace: the case's trace.
+        prices: the cloud's prices.
     """
     source = np.random.default_rng(case.seed)
     flow = workload.workflow(case.workflow, case.inputs)
@@ -174,14 +180,20 @@ def world(case: Case, trace: Trace, prices: PriceList) -> World:
         if platform.takes(stage.processor) and (stage.name, platform.name) not in seen
     ]
     whole = msgspec.structs.replace(known, measurements=(*entries, *missing))
-    # Plans start after the benchmark; its time counts against the deadline.
+    # Plans start after the benchmark, whose duration counts against the deadline.
     forecast = persistence_forecast.persistence(trace.free, case.hour, trace.nodes, begin, hours=25)
     forecast = uncertainty.from_hour(forecast, begin + longest)
     return World(case, flow, trace, prices, begin, whole, forecast, factors)
 
 
 def planned(one: World, settings: Settings, *, cloud_alone: bool = False) -> tuple[Plan, tuple[Pace, ...]]:
-    """Return the document's plan: the median of the free nodes, until the deadline."""
+    """Return the document's plan for the median of the free nodes up to the deadline, and the stages' speeds.
+
+    Args:
+        one: the prepared case.
+        settings: the scheduler's settings.
+        cloud_alone: whether the plan uses the cloud alone.
+    """
     found = paces(one.flow, one.profile, one.prices, None if cloud_alone else workload.CLUSTER)
     deadline = one.start + one.case.deadline * HOUR
     begin = one.start + one.profile.seconds
@@ -201,7 +213,12 @@ def planned(one: World, settings: Settings, *, cloud_alone: bool = False) -> tup
 
 
 def shape(one: World, found: tuple[Pace, ...]) -> executors.Shape:
-    """Return the true run times of a workflow's tasks on the chosen platforms."""
+    """Return a workflow with the true run times of its tasks on the chosen platforms.
+
+    Args:
+        one: the prepared case.
+        found: the speeds and the chosen platforms of the stages.
+    """
     stages = one.flow.stages
     place = {stage.name: number for number, stage in enumerate(stages)}
     most = max(1, *(len(stage.parents) for stage in stages))
@@ -235,19 +252,19 @@ def shape(one: World, found: tuple[Pace, ...]) -> executors.Shape:
 
 
 def run(one: World, scheduler: str, plan: Plan, found: tuple[Pace, ...]) -> Outcome:
-    """Return what becomes of a case.
+    """Simulate a case, and return the result.
 
     Args:
-        one: the case.
+        one: the prepared case.
         scheduler: "adaptive", "bicer" or "parsl".
-        plan: for "adaptive"; for the others its deadline and stages.
-        found: the stages' speeds as the benchmark has them.
+        plan: the plan; the schedulers "bicer" and "parsl" use only its deadline and stages.
+        found: the stages' speeds as the benchmark measured them.
     """
     return Run(one, scheduler, plan, found).outcome()
 
 
 class Run:
-    """A case under way."""
+    """The state of a running simulation of a case."""
 
     def __init__(self, one: World, scheduler: str, plan: Plan, found: tuple[Pace, ...]) -> None:
         self.one, self.scheduler, self.plan = one, scheduler, plan
@@ -264,10 +281,10 @@ class Run:
         stages = len(found)
         self.counts, self.waits = np.zeros((stages, 5), np.int64), np.zeros(stages, np.int64)
         self.closed = np.zeros(stages, bool)
-        self.asked = np.full(stages, HOUR)  # seconds of the newest requests
+        self.asked = np.full(stages, HOUR)  # time limit of each stage's newest request, in seconds
 
     def outcome(self) -> Outcome:
-        """Run to the last task, or to the deadline and what is allowed beyond it."""
+        """Simulate to the last task, or to the end of the time allowed after the deadline."""
         finished = np.inf
         number = 0
         whole = self.shape.tasks.sum()
@@ -330,7 +347,7 @@ class Run:
                 machine.give_back(self.cluster, at, executors.end_idle(self.work, at))
 
     def _measured(self) -> None:
-        """The run times of the tasks that were run, once there are enough of them."""
+        """Give the scaler the mean run times of each stage with at least five tasks."""
         for table in self.state.tables:
             at = self.place[table.stage]
             mean = [
@@ -394,7 +411,7 @@ class Run:
         )
 
     def _delays(self) -> NDArray[np.float64]:
-        """Production jobs that would have started while the workflow ran: (hours later, nodes) each."""
+        """Return (hours of delay, nodes) of each production job due to start before the deadline."""
         machine.advance(self.cluster, self.jobs, self.now, self.deadline + 24 * HOUR)
         before = self.one.trace.start[self.picked]
         begin = self.one.start

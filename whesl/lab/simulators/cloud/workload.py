@@ -1,8 +1,8 @@
 """The two workflows of the evaluation, OAI and RNASEQ, with stated run times and the platforms of Table 3.1.
 
 OAI's output sizes are those of Table 4.2 of the document, its largest input (240 MB) and RNASEQ's (14.5 GB)
-those of its section 3.5. Run times are printed nowhere: those here are assumptions of this project, chosen so
-that most stages take less than five minutes, as the document says of them.
+those of its section 3.5. The document prints no run times; the run times here are assumptions of this
+project. Most stages take less than five minutes, as the document states.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from typing import NamedTuple
 from whesl.cloud.core.plan_records import Dependency, Domain, Platform, Processor, Stage, Workflow
 
 MB, GB = 1e6, 1e9
-# Relative time of a task by platform: assumptions. "cluster" has CPUs like Epyc Rome and GPUs.
+# Assumed run times on each platform relative to the first platform. "cluster" has CPUs like Epyc Rome, and
+# GPUs.
 CPU = {"c5a.4xlarge": 1.0, "c4.4xlarge": 1.12, "c5n.4xlarge": 1.3, "cluster": 1.0}
 GPU = {"g4ad.4xlarge": 1.0, "g3.4xlarge": 0.75, "g5.xlarge": 0.8, "cluster": 0.9}
-# Standard deviation of the logarithm of a task's run time about its mean.
+# Standard deviation of the logarithm of a task's run time.
 SPREAD = 0.25
 
 
 class Task(NamedTuple):
-    """A stage as it is stated: seconds on the platform with factor 1, sizes in bytes."""
+    """A stage's stated properties: run time in seconds on the platform with factor 1, sizes in bytes."""
 
     name: str
     parents: tuple[str, ...]
@@ -38,7 +39,7 @@ OAI = (
     Task("extract_surface_mesh", ("segmentation",), 35.0, _C, 76.8 * MB, 5.99 * MB),
     Task("warp_mesh", ("extract_surface_mesh", "register_image_to_atlas"), 30.0, _C, 240 * MB, 2.09 * MB),
 )
-# The graph and the sizes but for the largest input are chosen after nf-core/rnaseq's main steps.
+# Graph and sizes follow nf-core/rnaseq's main steps, except the largest input, which the document prints.
 RNASEQ = (
     Task("fetch", (), 180.0, _C, 14.5 * GB, 14.5 * GB),
     Task("fastqc", ("fetch",), 150.0, _C, 14.5 * GB, 0.01 * GB),
@@ -54,13 +55,18 @@ RNASEQ = (
     Task("summary", ("assemble", "count", "quality"), 60.0, _C, 0.2 * GB, 0.01 * GB),
 )
 STATED = {"OAI": OAI, "RNASEQ": RNASEQ}
-# Table 3.3.
+# Ranges of the numbers of inputs, from Table 3.3.
 INPUTS = {"OAI": (12_000, 96_000), "RNASEQ": (1_000, 8_000)}
 DEADLINES = (6, 12, 18, 24)
 
 
 def workflow(name: str, inputs: int) -> Workflow:
-    """Return a workflow for so many inputs, each a task in every stage."""
+    """Return a workflow in which each input is one task of every stage.
+
+    Args:
+        name: "OAI" or "RNASEQ".
+        inputs: number of inputs.
+    """
     return Workflow(
         name=name,
         stages=tuple(
@@ -71,7 +77,7 @@ def workflow(name: str, inputs: int) -> Workflow:
                 processor=one.processor,
                 input_bytes=one.input,
                 output_bytes=one.output,
-                checkpoints=True,  # executors on the cluster write one before their hour ends
+                checkpoints=True,  # executors on the cluster checkpoint before their hour ends
             )
             for one in STATED[name]
         ),
@@ -79,10 +85,16 @@ def workflow(name: str, inputs: int) -> Workflow:
 
 
 def seconds(name: str, stage: str, platform: str) -> float:
-    """Return the stated mean run time of a stage's task on a platform."""
+    """Return the stated mean run time of a stage's task on a platform, in seconds.
+
+    Args:
+        name: "OAI" or "RNASEQ".
+        stage: the stage's name.
+        platform: the platform's name.
+    """
     one = next(task for task in STATED[name] if task.name == stage)
     factors = GPU if one.processor is Processor.GPU else CPU
-    # A GPU platform also takes CPU stages; its host is as the slowest CPU platform.
+    # GPU platforms run CPU stages also, as slowly as the slowest CPU platform.
     return one.seconds * factors.get(platform, 1.3)
 
 

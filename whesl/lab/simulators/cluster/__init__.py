@@ -1,4 +1,4 @@
-"""One cluster of like nodes under a job log: compiled event loops, policies in plain Python, audit, measures.
+"""Simulation of one cluster of equal nodes under a job log: event loops, audit, measures.
 
-A simulation has no I/O: a ``Workload`` and faults go in, ``Attempts`` come out.
+Simulations do no I/O: the input is a ``Workload`` and faults, the output is ``Attempts``.
 """

@@ -1,4 +1,4 @@
-"""What has to hold in any simulation of a cluster, checked from its attempts without a simulator's code."""
+"""Audit of a cluster's simulation from its attempts, with no code shared with the simulators."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-_BLOCK = 512  # nodes that are looked at together, which bounds the memory
-_SHOWN = 20  # sentences of one kind
+_BLOCK = 512  # nodes that are checked at a time, which bounds the memory
+_SHOWN = 20  # largest number of messages of one kind
 
 
 class _Held(NamedTuple):
-    """Which attempts hold which nodes, by node and then by start; arrays of shape (held,)."""
+    """Pairs of a node and an attempt on it, ordered by node and then by start; arrays of shape (held,)."""
 
     node: Indices
     attempt: Indices
 
 
 def audit(work: Workload, nodes: int, attempts: Attempts, history: History | None = None) -> list[str]:
-    """Return what is wrong with a simulation, one sentence each; an empty list where all holds.
+    """Return one message for each violated rule of a simulation; an empty list if all rules hold.
 
-    No node holds two jobs, or one while it is down; each job has as many nodes as it asks for, starts no
-    earlier than it is submitted, and not twice at a time; what its attempts keep adds up to its run time; an
-    attempt is killed exactly when one of its nodes fails; events are in order. Of each kind at most 20
-    sentences are returned.
+    The rules: no node runs two jobs, or a job while the node is down; each job gets as many nodes as it
+    requests, starts no earlier than its submission, and never runs twice at a time; the progress that a job's
+    attempts keep adds up to its run time; an attempt is killed exactly when one of its nodes fails; events
+    are in order. Of each kind at most 20 messages are returned.
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
-        attempts: what the simulation gave.
-        history: the failures that happened.
+        nodes: number of nodes of the machine.
+        attempts: the simulation's attempts.
+        history: the failures of the simulation; None for none.
     """
     wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]
     explained = np.zeros(len(attempts.job), dtype=bool)
-    # The blocks name what is wrong, which takes seconds for the jobs of a large machine.
+    # The slow check by blocks of nodes, which makes the messages, is skipped if the C code finds no error.
     arrays = (attempts.start, attempts.end, attempts.offsets, attempts.first, attempts.length)
     right = history is None and not wrong and apart(nodes, *arrays)
     for low in range(0, 0 if right else nodes, _BLOCK):
@@ -91,7 +91,7 @@ def _sizes(work: Workload, nodes: int, attempts: Attempts) -> Iterator[str]:
 
 
 def _held(attempts: Attempts, low: int, high: int) -> _Held:
-    """Return who holds the nodes from ``low`` to ``high - 1``."""
+    """Return the attempts on the nodes from ``low`` to ``high - 1``."""
     owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
     first = np.maximum(attempts.first.astype(np.int64), low)
     length = np.minimum(attempts.first.astype(np.int64) + attempts.length, high) - first
@@ -100,7 +100,7 @@ def _held(attempts: Attempts, low: int, high: int) -> _Held:
     owner, first, length = owner[some], first[some], length[some]
     attempt = np.repeat(owner, length)
     node = np.arange(len(attempt)) + np.repeat(first - low - (np.cumsum(length) - length), length)
-    order = np.argsort(node.astype(np.uint16), kind="stable")  # 16 bits are sorted in time that is linear
+    order = np.argsort(node.astype(np.uint16), kind="stable")  # NumPy sorts 16-bit integers in linear time
     return _Held(node[order] + low, attempt[order])
 
 
@@ -116,7 +116,7 @@ def _shared(attempts: Attempts, held: _Held) -> Iterator[str]:
 def _failures(
     attempts: Attempts, held: _Held, history: History, explained: NDArray[np.bool_]
 ) -> Iterator[str]:
-    """Yield what is wrong about failures of these nodes; note the attempts whose end they explain."""
+    """Yield messages about failures of these nodes; set ``explained`` for attempts that a failure ended."""
     if not len(held.node):
         return
     start, end = attempts.start[held.attempt], attempts.end[held.attempt]

@@ -1,8 +1,7 @@
-"""The event loop of ``reliable``, compiled by numba as the predictors that it asks are.
+"""The event loop of the policy ``reliable``, compiled by numba like the policy's predictors.
 
-At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A
-job whose node fails is killed; it waits again at its place by arrival, and goes on from its last own
-checkpoint.
+At equal times the order is: ends of jobs, failures and repairs, arrivals, one pass of the policy. A job whose
+node fails is killed, waits again at its place by arrival, and resumes from its own last checkpoint.
 """
 
 from __future__ import annotations
@@ -25,23 +24,24 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation_records import Faults, Workload
     from whesl.prediction.failures.compiled_predictor import Compiled
 
-# Places in ``Machine.state``.
+# Indices into ``Machine.state``.
 ARRIVED, ACTIVE, PENDING, FIRST, WAITING, FREE, ATTEMPTS, USED, CHANGE = range(9)
 
 
 class Machine(NamedTuple):
-    """All that changes during a simulation.
+    """The state of a simulated machine.
 
     Attributes:
-        state: counts and places by the names above, shape (9,).
-        left: what each job still has to run, in seconds, shape (jobs,).
-        limit: its estimate of that, in seconds, shape (jobs,).
-        free: the free nodes, as bits.
+        state: the values ARRIVED to CHANGE, shape (9,).
+        left: remaining run time of each job, in seconds, shape (jobs,).
+        limit: remaining estimate of each job, in seconds, shape (jobs,).
+        free: bit set of the free nodes.
         owner: the last attempt on each node, shape (nodes,); empty where no node fails.
-        ends, sizes, listed: the running attempts by latest end: that end in seconds, nodes, attempt.
-        times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
-        job, start, end, killed, offsets: as in ``Attempts``, with room for more.
-        first, length: likewise.
+        ends, sizes, listed: latest end in seconds, number of nodes, and index of each running attempt,
+            ordered by latest end.
+        times, items: heap of the attempts' ends in seconds, and the attempts; killed attempts stay in the
+            heap. job, start, end, killed, offsets,
+        first, length: as in ``Attempts``, with spare room.
     """
 
     state: NDArray[np.int64]
@@ -64,7 +64,13 @@ class Machine(NamedTuple):
 
 
 def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
-    """Return the machine before the first event, all nodes up and free."""
+    """Return the machine before the first event, with all nodes up and free.
+
+    Args:
+        work: the jobs.
+        nodes: number of nodes of the machine.
+        faults: failures and repairs of nodes.
+    """
     count = len(work.submit)
     state = np.zeros(9, dtype=np.int64)
     state[FREE] = nodes
@@ -92,16 +98,16 @@ def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
 
 
 def simulate(work: Workload, nodes: int, faults: Faults, compiled: Compiled) -> Attempts:
-    """Run a workload to its end.
+    """Simulate a workload to its end.
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
-        faults: changes of nodes.
-        compiled: what the policy is told about nodes.
+        nodes: number of nodes of the machine.
+        faults: failures and repairs of nodes.
+        compiled: the predictor that the policy asks about nodes.
 
     Returns:
-        All attempts. A job that never fits, because nodes stay down, has none.
+        All attempts. A job that never fits, because nodes stay down, has no attempt.
     """
     machine = fresh(work, nodes, faults)
     queue = none_of(len(work.submit))
@@ -111,7 +117,7 @@ def simulate(work: Workload, nodes: int, faults: Faults, compiled: Compiled) -> 
 
 
 def attempts(machine: Machine) -> Attempts:
-    """Return what was recorded."""
+    """Return the attempts of a simulation."""
     count, used = int(machine.state[ATTEMPTS]), int(machine.state[USED])
     return Attempts(
         machine.job[:count],
@@ -125,7 +131,13 @@ def attempts(machine: Machine) -> Attempts:
 
 
 def with_room(machine: Machine, starts: int, runs: int) -> Machine:
-    """Return the machine with room for one more pass: ``starts`` attempts on ``runs`` runs of nodes."""
+    """Return the machine with room for one more pass.
+
+    Args:
+        machine: the machine.
+        starts: largest number of attempts that the pass starts.
+        runs: largest number of runs of consecutive nodes that the pass adds.
+    """
     room = _grown(len(machine.job), int(machine.state[ATTEMPTS]) + starts + 1)
     lines = _grown(len(machine.first), int(machine.state[USED]) + runs)
     heap = _grown(len(machine.times), int(machine.state[PENDING]) + starts)
@@ -152,7 +164,12 @@ def _longer(values: NDArray[Any], count: int, filler: float = 0) -> NDArray[Any]
 
 @jit
 def saved(elapsed: float, checkpoint: float) -> float:
-    """Return how much of an attempt its last checkpoint keeps, in seconds."""
+    """Return the progress of an attempt that its last checkpoint keeps, in seconds.
+
+    Args:
+        elapsed: time since the attempt's start, in seconds.
+        checkpoint: interval between checkpoints, in seconds; ``inf`` for none.
+    """
     if checkpoint == np.inf or checkpoint <= 0.0:
         return 0.0
     return float(np.floor(elapsed / checkpoint) * checkpoint)
@@ -160,17 +177,33 @@ def saved(elapsed: float, checkpoint: float) -> float:
 
 @jit
 def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
-    """Write down who holds the nodes from ``begin`` on."""
+    """Record an attempt as the owner of consecutive nodes.
+
+    Args:
+        owner: the last attempt on each node, changed in place.
+        begin: the first node.
+        count: number of nodes.
+        attempt: the attempt.
+    """
     for node in range(begin, begin + count):
         owner[node] = attempt
 
 
-# Arrays are taken out of their tuples once: each time costs two atomic counts of references.
+# Arrays are taken out of the tuples once, since each access costs two atomic reference counts.
 @jit
 def advance(
     work: Workload, nodes: int, faults: Faults, compiled: Compiled, queue: Waiting, machine: Machine
 ) -> bool:
-    """Simulate until the end (True), or until there is no room for another pass (False)."""
+    """Simulate; return True at the end, or False if the arrays have no room for another pass.
+
+    Args:
+        work: the jobs.
+        nodes: number of nodes of the machine.
+        faults: failures and repairs of nodes.
+        compiled: the predictor that the policy asks about nodes.
+        queue: the waiting jobs, changed in place.
+        machine: the machine's state, changed in place.
+    """
     submit, size, checkpoint = work.submit, work.size, work.checkpoint
     count = len(submit)
     fault_time, fault_node, fault_up = faults.time, faults.node, faults.up
@@ -278,7 +311,8 @@ def advance(
         if stale:
             due = np.inf
 
-        # While nothing was released the head's reservation holds, and of those behind it none can start.
+        # While no node was released, the head's reservation holds and no earlier job behind the head can
+        # start.
         at = fresh
         if stale or head < 0:
             head = -1

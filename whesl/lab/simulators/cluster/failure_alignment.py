@@ -1,4 +1,4 @@
-"""Failure records beside a job log: put on its time, and predictors of them by name."""
+"""Alignment of failure records with a job log's clock and machine, and predictors by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def shifted(history: History, seconds: float) -> History:
-    """Return a history on another clock, later by so many seconds."""
+    """Return a history with all times later by a shift.
+
+    Args:
+        history: the history.
+        seconds: the shift, in seconds.
+    """
     return replace(
         history,
         begin=history.begin + seconds,
@@ -28,7 +33,7 @@ def shifted(history: History, seconds: float) -> History:
 
 
 def _widened(history: History, nodes: int) -> History:
-    """Return the failures on a machine of more nodes, the others of which never fail and have no type."""
+    """Return a history on a machine of ``nodes`` nodes; the added nodes never fail and have no type."""
     if history.nodes == nodes:
         return history
     none = history.kind[:0]
@@ -45,23 +50,23 @@ def _widened(history: History, nodes: int) -> History:
 
 
 def beside(log: Log, history: History, nodes: int, first: float, last: float) -> tuple[History, float]:
-    """Put failure records on a log's clock and machine; nodes that they do not know never fail.
+    """Put failure records on a log's clock and machine; nodes that the records lack never fail.
 
-    Where the log says when it began (UnixStartTime) and the records are of that time, the real times are
-    kept; elsewhere the records begin when the first job is submitted.
+    If the log's header gives UnixStartTime and the records cover that time, real times are kept. Otherwise
+    the records are shifted to begin at the first submission.
 
     Args:
         log: the log.
-        history: the records, in seconds since 1970.
-        nodes: how many the machine has.
+        history: the failure records, in seconds since 1970.
+        nodes: number of nodes of the machine.
         first: the first submission, in seconds of the log.
-        last: the last submission.
+        last: the last submission, in seconds of the log.
 
     Returns:
-        The records in seconds of the log, and by how many seconds they were shifted.
+        The records in seconds of the log, and the shift in seconds.
 
     Raises:
-        UsageError: they are of a larger machine.
+        UsageError: the records belong to a larger machine.
     """
     if history.nodes > nodes:
         raise UsageError(
@@ -78,14 +83,14 @@ def predictor(name: str, truth: History, seed: int, first: float) -> Predictor:
     """Return a predictor by its name on the command line.
 
     Args:
-        name: as ``whesl.lab.predictor_evaluation.catalogue`` names them; ``tie-breaking:A`` for
+        name: a predictor of ``whesl.lab.predictor_evaluation.catalogue``; also ``tie-breaking:A`` for
             ``accuracy:A``.
         truth: the failures that happen.
-        seed: of predictions of a given accuracy.
-        first: when the simulation begins, in seconds; one that is fitted sees what failed before.
+        seed: random seed of the predictor.
+        first: begin of the simulation, in seconds; fitted predictors are fitted to the failures before it.
 
     Raises:
-        UsageError: there is none of that name, or nothing to fit it to.
+        UsageError: there is no predictor of that name, or too few failures to fit it to.
     """
     one = catalogue.asked(name.replace("tie-breaking", "accuracy"))
     if one.fitted and len(past := truth.until(first)) < 2:

@@ -1,4 +1,4 @@
-"""What a simulation says: one row for each job, and the usual figures."""
+"""Measures of a simulation: one row per job, and the usual aggregates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ HOUR = 3600.0
 
 
 class Outcome(NamedTuple):
-    """One row for each job of the workload.
+    """The outcome of each job of the workload.
 
     Attributes:
-        start: of its last attempt, in seconds; nan where it never started, shape (jobs,).
-        end: of its last attempt, in seconds; nan where it did not end, shape (jobs,).
-        attempts: how often it was started, shape (jobs,).
-        killed: how often a node of it failed, shape (jobs,).
-        last: its last attempt, -1 where it never started, shape (jobs,).
+        start: start of the job's last attempt, in seconds; nan if the job never started, shape (jobs,).
+        end: end of the job's last attempt, in seconds; nan if the job did not end, shape (jobs,).
+        attempts: number of attempts at the job, shape (jobs,).
+        killed: number of attempts that a node's failure ended, shape (jobs,).
+        last: index of the job's last attempt, -1 if the job never started, shape (jobs,).
     """
 
     start: NDArray[np.float64]
@@ -34,7 +34,12 @@ class Outcome(NamedTuple):
 
 
 def outcome(work: Workload, attempts: Attempts) -> Outcome:
-    """Return each job's last attempt."""
+    """Return the outcome of each job.
+
+    Args:
+        work: the jobs.
+        attempts: the simulation's attempts.
+    """
     count = len(work.job)
     last = np.full(count, -1, dtype=np.int64)
     last[attempts.job] = np.arange(len(attempts.job))
@@ -59,6 +64,11 @@ def nodes_held(
     """Return the nodes of each job's last attempt: offsets by job, shape (jobs + 1,), and indices of nodes.
 
     The job ``i`` held ``nodes[offsets[i]:offsets[i + 1]]``, ascending.
+
+    Args:
+        work: the jobs.
+        attempts: the simulation's attempts.
+        result: the outcome of each job.
     """
     size = np.where(result.last >= 0, work.size, 0)
     offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
@@ -68,7 +78,7 @@ def nodes_held(
 
 
 def _ranges(first: NDArray[np.int64], length: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the numbers from each first one on, as many as each length says, one range after the other."""
+    """Return the concatenated ranges ``first[i]`` to ``first[i] + length[i] - 1``."""
     ends = np.cumsum(length, dtype=np.int64)
     numbers = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
     numbers += np.repeat(first - (ends - length), length)
@@ -76,7 +86,12 @@ def _ranges(first: NDArray[np.int64], length: NDArray[np.int64] | NDArray[np.int
 
 
 def lost(work: Workload, attempts: Attempts) -> NDArray[np.float64]:
-    """Return the node-seconds that each attempt lost by being killed: what no checkpoint of it kept."""
+    """Return the node-seconds of each killed attempt that no checkpoint kept; 0 for other attempts.
+
+    Args:
+        work: the jobs.
+        attempts: the simulation's attempts.
+    """
     elapsed = np.where(attempts.killed, attempts.end - attempts.start, 0.0)
     interval = work.checkpoint[attempts.job]
     own = np.isfinite(interval) & (interval > 0)
@@ -86,13 +101,13 @@ def lost(work: Workload, attempts: Attempts) -> NDArray[np.float64]:
 
 
 def measures(work: Workload, attempts: Attempts, result: Outcome, nodes: int) -> dict[str, float | int]:
-    """Return the figures of one simulation; times in seconds, means over the jobs that ended.
+    """Return the measures of one simulation; times in seconds, means over the jobs that ended.
 
     Args:
         work: the jobs.
-        attempts: what the simulation gave.
-        result: the same by job.
-        nodes: how many the machine has.
+        attempts: the simulation's attempts.
+        result: the outcome of each job.
+        nodes: number of nodes of the machine.
 
     Returns:
         jobs, ended; mean_wait (last start - submission), mean_response (end - submission), mean_slowdown

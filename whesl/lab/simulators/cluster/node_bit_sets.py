@@ -1,4 +1,4 @@
-"""Sets of small numbers as words of 64 bits: the free nodes, and the jobs that wait."""
+"""Sets of small integers as words of 64 bits, for free nodes and waiting jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whesl.prediction.numba_jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The place of the lowest set bit by multiplication (C. E. Leiserson, H. Prokop, K. H. Randall, "Using de
+# De Bruijn sequence for the index of the lowest set bit (C. E. Leiserson, H. Prokop, K. H. Randall, "Using de
 # Bruijn sequences to index a 1 in a computer word", 1998).
 _SEQUENCE = 0x022FDD63CC95386D
 _PLACE = np.zeros(64, dtype=np.int64)
@@ -21,20 +21,25 @@ for _bit in range(64):
 
 @jit
 def lowest(word: int) -> int:
-    """Return the place of the lowest set bit of a word that is not 0."""
+    """Return the index of the lowest set bit of a word that is not 0."""
     return int(_PLACE[(((word & -word) * _SEQUENCE) >> 58) & 63])
 
 
 @jit
 def ones(begin: int, count: int) -> int:
-    """Return a word with ``count`` bits set from place ``begin`` on."""
+    """Return a word with ``count`` bits set from index ``begin`` on.
+
+    Args:
+        begin: index of the lowest set bit.
+        count: number of set bits.
+    """
     if count >= 64:
         return -1
     return ((1 << count) - 1) << begin
 
 
 def full(count: int) -> NDArray[np.int64]:
-    """Return the set of all numbers below ``count``."""
+    """Return the set of all integers from 0 to ``count - 1``."""
     words = np.zeros((count + 63) >> 6, dtype=np.int64)
     for place in range(len(words)):
         words[place] = ones(0, min(64, count - (place << 6)))
@@ -43,7 +48,13 @@ def full(count: int) -> NDArray[np.int64]:
 
 @jit
 def insert(words: NDArray[np.int64], begin: int, count: int) -> None:
-    """Add the numbers from ``begin`` to ``begin + count - 1``."""
+    """Add the integers from ``begin`` to ``begin + count - 1`` to a set.
+
+    Args:
+        words: the set, changed in place.
+        begin: the first integer.
+        count: number of integers.
+    """
     while count > 0:
         low = begin & 63
         many = min(count, 64 - low)
@@ -54,7 +65,12 @@ def insert(words: NDArray[np.int64], begin: int, count: int) -> None:
 
 @jit
 def members(words: NDArray[np.int64], into: NDArray[np.int64]) -> int:
-    """Write down the numbers of a set, ascending, and return how many there are."""
+    """Write the members of a set to an array, ascending; return their number.
+
+    Args:
+        words: the set.
+        into: the array.
+    """
     count = 0
     for place in range(len(words)):
         word = words[place]
@@ -74,18 +90,19 @@ def pick(
     counts: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Remove given numbers and write them down as runs of consecutive ones.
+    """Remove integers from a set, and write them as runs of consecutive integers.
 
     Args:
-        words: a set that holds them.
-        numbers: these, ascending.
-        count: how many of them count.
-        begins: where each run's first number is written, from ``at`` on.
-        counts: where each run's length is written.
-        at: the first place for a run.
+        words: the set, which contains the integers; changed in place.
+        numbers: the integers, ascending.
+        count: number of integers to remove, from the front of ``numbers``.
+        begins: receives the first integer of each run, from index ``at`` on.
+        counts: receives the length of each run, from index ``at`` on.
+        at: index of the first run.
 
     Returns:
-        The place behind the last run.
+
+        The index after the last run.
     """
     last = -1
     for index in range(count):

@@ -1,4 +1,4 @@
-"""Conservative backfilling in plain Python, where there is no C compiler.
+"""Conservative backfilling in plain Python, for machines without a C compiler.
 
 The rules, attempts and first reservations are those of ``whesl/lab/native/event_loop.c``.
 """
@@ -28,8 +28,8 @@ def simulate(
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
-        history: failures of its nodes, in the time of the workload; None for none.
+        nodes: number of nodes of the machine.
+        history: failures of the nodes, on the clock of the workload; None for none.
 
     Returns:
         All attempts, and each job's first reservation in seconds.
@@ -41,13 +41,13 @@ def simulate(
 
 
 class _Queue:
-    """The waiting jobs by arrival."""
+    """The waiting jobs in order of arrival."""
 
     def __init__(self) -> None:
         self.blocks: list[int] = []
 
     def append(self, job: int) -> None:
-        """Add a job behind all others."""
+        """Append a job that arrives now."""
         self.blocks.append(job)
 
     def insert(self, job: int) -> None:
@@ -56,24 +56,30 @@ class _Queue:
 
 
 class _Profile:
-    """Free nodes over time: parts with their begins in seconds, ascending, and the nodes free in them."""
+    """The number of free nodes over time: begin in seconds and free nodes of each part, in order of time."""
 
     def __init__(self, nodes: int) -> None:
         self.times, self.free = [-math.inf], [nodes]
 
     def forget(self, now: float) -> None:
-        """Drop the parts that are over."""
+        """Remove the parts that ended before ``now``."""
         over = bisect_right(self.times, now) - 1
         del self.times[:over], self.free[:over]
 
     def occupy(self, begin: float, end: float, size: int) -> None:
-        """Take ``size`` nodes, or give them back where it is below 0."""
+        """Take ``size`` nodes from ``begin`` to ``end``; a negative size gives nodes back.
+
+        Args:
+            begin: begin of the time, in seconds.
+            end: end of the time, in seconds; ``inf`` for no end.
+            size: number of nodes to take; negative to give nodes back.
+        """
         first, last = self._cut(begin), self._cut(end) if end < math.inf else len(self.times)
         for at in range(first, last):
             self.free[at] -= size
 
     def _cut(self, time: float) -> int:
-        """Return the part that begins at a time, which is made where there is none."""
+        """Return the index of the part that begins at ``time``; insert that part if it does not exist."""
         at = bisect_left(self.times, time)
         if at == len(self.times) or self.times[at] != time:
             self.times.insert(at, time)
@@ -81,7 +87,14 @@ class _Profile:
         return at
 
     def earliest(self, now: float, size: int, duration: float, before: float) -> float:
-        """Return the earliest start of a job below ``before``, else that; all times in seconds."""
+        """Return the earliest start of a job before ``before``, else ``before``; in seconds.
+
+        Args:
+            now: present time, in seconds.
+            size: the job's number of nodes.
+            duration: the job's estimate, in seconds.
+            before: bound of the start, in seconds.
+        """
         times, free = self.times, self.free
         start, fits = now, False
         for at, begin in enumerate(times):
@@ -98,7 +111,7 @@ class _Profile:
 
 
 class _Reserving(Machine):
-    """Each waiting job has a reservation; each moves forward when nodes become free that were reserved."""
+    """A machine whose waiting jobs have reservations, which move forward when nodes become free early."""
 
     def __init__(self, work: Workload, nodes: int) -> None:
         super().__init__(work, nodes, backfill=True)
@@ -151,7 +164,7 @@ class _Reserving(Machine):
         self.queue.blocks = left
 
     def _move(self, job: int, now: float) -> None:
-        """Move a reservation to its earliest time."""
+        """Move a job's reservation to the earliest possible time."""
         old, size, limit = self.begin[job], self.size[job], self.limit[job]
         if old <= now:
             return
@@ -163,7 +176,7 @@ class _Reserving(Machine):
             self.begin[job] = new
 
     def _rebuild(self, now: float) -> None:
-        """Make the profile of the running jobs alone."""
+        """Rebuild the profile from the running jobs alone."""
         profile = self.profile
         profile.times, profile.free = [now], [self.free]
         for latest, _, count in self.running:

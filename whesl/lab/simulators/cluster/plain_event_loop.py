@@ -1,8 +1,8 @@
-"""FCFS and EASY in plain Python, where there is no C compiler.
+"""FCFS and EASY in plain Python, for machines without a C compiler.
 
-The rules and attempts are those of ``whesl/lab/native/event_loop.c``. Numbers are Python's own, and a
-set of nodes is one integer with a bit for each: the loop reads and writes single numbers, for which arrays
-are slow.
+The rules and attempts are those of ``whesl/lab/native/event_loop.c``. Numbers are Python's own, since the
+loop reads and writes single numbers, for which arrays are slow. A set of nodes is an integer with one bit per
+node.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation_records import Workload
     from whesl.prediction.failures.failure_history import History
 
-_BLOCK = 128  # jobs
+_BLOCK = 128  # largest number of jobs of a block
 
 
 def simulate(work: Workload, nodes: int, policy: str, *, history: History | None = None) -> Attempts:
@@ -29,9 +29,9 @@ def simulate(work: Workload, nodes: int, policy: str, *, history: History | None
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         policy: ``fcfs`` or ``easy``.
-        history: failures of its nodes, in the time of the workload; None for none.
+        history: failures of the nodes, on the clock of the workload; None for none.
     """
     faults = simulation_records.faults(history, nodes)
     machine = Machine(work, nodes, backfill=policy == "easy")
@@ -40,7 +40,7 @@ def simulate(work: Workload, nodes: int, policy: str, *, history: History | None
 
 
 class _Block:
-    """Consecutive waiting jobs, with lower bounds of their nodes and their estimates in seconds."""
+    """Consecutive waiting jobs, with lower bounds of their sizes in nodes and their estimates in seconds."""
 
     __slots__ = ("jobs", "limit", "size")
 
@@ -50,14 +50,14 @@ class _Block:
 
 
 class _Waiting:
-    """The waiting jobs by arrival, in blocks that a search passes over when no job of theirs could start."""
+    """The waiting jobs by arrival, in blocks that a search skips if no job within the bounds could start."""
 
     def __init__(self, size: list[int], limit: list[float]) -> None:
         self.size, self.limit = size, limit
         self.blocks: list[_Block] = []
 
     def append(self, job: int) -> None:
-        """Add a job behind all others."""
+        """Append a job that arrives now."""
         if not self.blocks or len(self.blocks[-1].jobs) >= _BLOCK:
             self.blocks.append(_Block())
         self._bound(self.blocks[-1], job)
@@ -85,11 +85,11 @@ def _last(block: _Block) -> int:
 
 
 class Machine:
-    """A machine's nodes, what runs on them, and what waits.
+    """A machine's nodes, running attempts and waiting jobs.
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         backfill: whether jobs overtake the head.
     """
 
@@ -102,17 +102,15 @@ class Machine:
         self.limit: list[float] = work.estimate.tolist()
         self.free, self.free_bits = nodes, (1 << nodes) - 1
         self.queue = _Waiting(self.size, self.limit)
-        self.ends: list[tuple[float, int]] = []  # a heap of ends and attempts, with those that were killed
-        self.running: list[
-            tuple[float, int, int]
-        ] = []  # latest ends, attempts and counts of nodes, ascending
-        self.held: dict[int, tuple[int, float]] = {}  # each running attempt's nodes, and its latest end
-        # When something is to start at the latest, in seconds, and whether each event is followed by a pass.
+        self.ends: list[tuple[float, int]] = []  # heap of (end, attempt); may hold killed attempts
+        self.running: list[tuple[float, int, int]] = []  # (latest end, attempt, number of nodes), ascending
+        self.held: dict[int, tuple[int, float]] = {}  # bit set of nodes and latest end by attempt
+        # Time of the next reservation in seconds, and whether a pass follows every event.
         self.due, self.always = math.inf, False
-        # The waiting job that does not fit, its shadow time and the nodes that it leaves over then, while
-        # nothing was released since.
+        # The first waiting job, which does not fit, its shadow time, and the nodes that it leaves free then.
+        # Valid until a node is released.
         self.head, self.shadow, self.extra = -1, math.inf, 0
-        # A row for each attempt, and for each run of its nodes.
+        # Columns of the attempts, and of the runs of consecutive nodes that they hold.
         self.job: list[int] = []
         self.start: list[float] = []
         self.end: list[float] = []
@@ -184,7 +182,7 @@ class Machine:
         self.free -= 1
 
     def _pass(self, now: float, fresh: int) -> None:
-        """Start what may start; ``fresh`` is the first job that arrived now."""
+        """Start the jobs that may start; ``fresh`` is the first job that arrived at this time."""
         if self.head < 0:
             self._in_order(now)
             if self.head < 0:
@@ -196,7 +194,7 @@ class Machine:
             self._overtake(now, fresh)
 
     def _in_order(self, now: float) -> None:
-        """Start jobs until one does not fit, the head."""
+        """Start jobs in order of arrival until one, the head, does not fit."""
         waiting, size = self.queue, self.size
         while waiting.blocks:
             jobs = waiting.blocks[0].jobs
@@ -214,7 +212,7 @@ class Machine:
                 return
 
     def _reserve(self, need: int) -> None:
-        """Set the head's shadow time, and how many nodes are left over then."""
+        """Set the head's shadow time, and the number of nodes that the head leaves free then."""
         free, shadow = self.free, math.inf
         for latest, _, count in self.running:
             if free >= need and latest != shadow:
@@ -226,7 +224,7 @@ class Machine:
         self.extra = free - need if shadow < math.inf else 0
 
     def _overtake(self, now: float, since: int) -> None:
-        """Start jobs behind the head, from the job ``since`` on, which do not delay it."""
+        """Start jobs, from the job ``since`` on, that do not delay the head."""
         blocks, shadow = self.queue.blocks, self.shadow
         at = 0 if since == self.head + 1 else bisect_left(blocks, since, key=_last)
         while at < len(blocks) and self.free:
@@ -287,7 +285,7 @@ class Machine:
         insort(self.running, (latest, attempt, need))
 
     def _runs(self, need: int) -> int:
-        """Write down the runs of the lowest free nodes, and return these nodes."""
+        """Record the runs of the ``need`` lowest free nodes, and return the bit set of these nodes."""
         left = free = self.free_bits
         while need:
             low = (left & -left).bit_length() - 1
@@ -300,7 +298,7 @@ class Machine:
         return free ^ left
 
     def attempts(self) -> Attempts:
-        """Return what was recorded."""
+        """Return the attempts of the simulation."""
         killed = np.zeros(len(self.job), dtype=np.bool_)
         killed[list(self.killed)] = True
         return Attempts(

@@ -1,8 +1,7 @@
-"""The event loop for a policy in plain Python: any object with ``decide(view, predictor, now)``.
+"""The event loop for policies in plain Python, which are objects with ``decide(view, predictor, now)``.
 
-The rules are those of the compiled loop. The arrays of a view are kept from event to event, and only what
-changed is moved, so a policy may read them but not keep or change them. A job's identifier is its place in
-the workload.
+The rules are those of the compiled event loop. The loop updates a view's arrays in place between events, so a
+policy may read but neither keep nor change them. A job's identifier is its index in the workload.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _Queue:
-    """The waiting jobs in order of arrival: a window of arrays that moves on as jobs leave at its front."""
+    """The waiting jobs in order of arrival: a window of arrays that moves on as jobs leave at the front."""
 
     def __init__(self, work: Workload) -> None:
         self.work = work
@@ -63,11 +62,11 @@ class _Queue:
         self.hi += 1
 
     def place(self, job: int) -> int:
-        """Return where a job is, or would be."""
+        """Return the index at which a waiting job is, or would be inserted."""
         return self.lo + int(self.arrays[0][self.lo : self.hi].searchsorted(job))
 
     def remove(self, at: int) -> None:
-        """Remove the job at a place."""
+        """Remove the job at an index."""
         if at == self.lo:
             self.lo += 1
             return
@@ -76,7 +75,7 @@ class _Queue:
         self.hi -= 1
 
     def view(self) -> Queue:
-        """Return the waiting jobs."""
+        """Return the waiting jobs as the policy's view."""
         return Queue(*(values[self.lo : self.hi] for values in self.arrays))
 
 
@@ -91,7 +90,15 @@ class _Running:
         self.count = 0
 
     def add(self, job: int, attempt: int, start: float, end: float, nodes: NDArray[np.int64]) -> None:
-        """Append an attempt."""
+        """Append an attempt that starts now.
+
+        Args:
+            job: index of the job.
+            attempt: index of the attempt.
+            start: start of the attempt, in seconds.
+            end: latest end of the attempt, in seconds.
+            nodes: the attempt's nodes, shape (nodes,).
+        """
         at = self.count
         begin = int(self.offsets[at])
         self.job[at], self.attempt[at], self.start[at], self.end[at] = job, attempt, start, end
@@ -113,7 +120,7 @@ class _Running:
         return nodes
 
     def view(self) -> Running:
-        """Return the running jobs."""
+        """Return the running jobs as the policy's view."""
         count = self.count
         offsets = self.offsets[: count + 1]
         return Running(
@@ -129,18 +136,18 @@ def simulate(
     history: History | None = None,
     predictor: Predictor | None = None,
 ) -> Attempts:
-    """Simulate a workload under a policy in plain Python. It is asked when a job waits and a node is free.
+    """Simulate a workload under a policy in plain Python, asked whenever a job waits and a node is free.
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
-        policy: decides.
-        history: failures of its nodes, in the time of the workload; None for none.
-        predictor: what the policy may ask.
+        nodes: number of nodes of the machine.
+        policy: the policy.
+        history: failures of the nodes, on the clock of the workload; None for none.
+        predictor: the predictor that the policy may ask; None for none.
 
     Raises:
-        WheslError: the policy starts a job that does not wait, or on nodes that are not free, too few or too
-            many.
+        WheslError: the policy starts a job that does not wait, on nodes that are not free, or on too few or
+            too many nodes.
     """
     faults = simulation_records.faults(history, nodes)
     return _Machine(work, nodes, faults).run(policy, predictor)
@@ -155,7 +162,7 @@ class _Machine:
         self.left = work.run.copy()
         self.queue, self.running = _Queue(work), _Running(nodes)
         self.ends: list[tuple[float, int]] = []
-        # A row for each attempt: job, start, end, killed, nodes.
+        # Columns of the attempts.
         self.job: list[int] = []
         self.start: list[float] = []
         self.end: list[float] = []
@@ -265,7 +272,8 @@ class _Machine:
         nodes = np.concatenate([np.zeros(0, np.int64), *map(np.sort, self.nodes)])
         sizes = np.array([len(part) for part in self.nodes], dtype=np.int64)
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        # A run begins at each attempt's first node and where a node does not follow the one before it.
+        # A run of consecutive nodes begins at an attempt's first node, and wherever a node does not follow
+        # its predecessor.
         fresh = np.ones(len(nodes), dtype=np.bool_)
         fresh[1:] = np.diff(nodes) != 1
         fresh[begins[:-1]] = True

@@ -1,4 +1,4 @@
-"""The running jobs, twice: a heap by the times at which they end, and a list by the latest ones."""
+"""The running jobs in two structures: a heap by their ends, and a list by their latest ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 @jit
 def push(times: NDArray[np.float64], items: NDArray[np.int64], count: int, time: float, item: int) -> None:
-    """Put an item into a binary heap of ``count`` items."""
+    """Put an item into a binary heap.
+
+    Args:
+        times: the heap's times, with room for one more.
+        items: the heap's items, with room for one more.
+        count: number of items in the heap.
+        time: the new item's time.
+        item: the new item.
+    """
     at = count
     while at > 0:
         parent = (at - 1) >> 1
@@ -28,7 +36,13 @@ def push(times: NDArray[np.float64], items: NDArray[np.int64], count: int, time:
 
 @jit
 def pop(times: NDArray[np.float64], items: NDArray[np.int64], count: int) -> int:
-    """Take the item of the least time out of a heap of ``count`` items and return it."""
+    """Remove the item with the least time from a heap, and return the item.
+
+    Args:
+        times: the heap's times.
+        items: the heap's items.
+        count: number of items in the heap before the call.
+    """
     first = int(items[0])
     count -= 1
     time = times[count]
@@ -60,7 +74,17 @@ def enter(
     size: int,
     item: int,
 ) -> None:
-    """Insert into a list in ascending order of ``ends``, behind equal ones."""
+    """Insert an attempt into the list in ascending order of latest ends, after equal ends.
+
+    Args:
+        ends: latest ends of the listed attempts, in seconds.
+        sizes: numbers of nodes of the listed attempts.
+        items: the listed attempts.
+        count: number of listed attempts before the call.
+        end: the new attempt's latest end, in seconds.
+        size: the new attempt's number of nodes.
+        item: the new attempt.
+    """
     at = count
     while at > 0 and ends[at - 1] > end:
         ends[at] = ends[at - 1]
@@ -81,7 +105,16 @@ def leave(
     end: float,
     item: int,
 ) -> None:
-    """Remove an item, whose end is known, from the list."""
+    """Remove an attempt from the list.
+
+    Args:
+        ends: latest ends of the listed attempts, in seconds.
+        sizes: numbers of nodes of the listed attempts.
+        items: the listed attempts.
+        count: number of listed attempts before the call.
+        end: the attempt's latest end, in seconds.
+        item: the attempt.
+    """
     at = 0
     behind = count
     while at < behind:

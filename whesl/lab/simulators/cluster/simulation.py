@@ -1,4 +1,4 @@
-"""A workload on a machine under a policy: from arrays to figures."""
+"""Simulation of a workload on a machine under a policy, with its measures."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ POLICIES = (*event_loop.POLICIES, "reliable")
 
 
 class Simulation(NamedTuple):
-    """What one simulation gave.
+    """The result of one simulation.
 
     Attributes:
-        policy: its name.
-        nodes: how many the machine has.
+        policy: the policy's name.
+        nodes: number of nodes of the machine.
         work: the jobs.
-        attempts: all attempts at them.
-        outcome: one row for each job.
-        measures: the figures of ``whesl.lab.simulators.cluster.measures.measures``.
-        promised: each job's first reservation in seconds, shape (jobs,); empty but for ``conservative``.
+        attempts: all attempts at the jobs.
+        outcome: the outcome of each job.
+        measures: the result of ``whesl.lab.simulators.cluster.measures.measures``.
+        promised: each job's first reservation in seconds, shape (jobs,); empty except for ``conservative``.
     """
 
     policy: str
@@ -58,14 +58,15 @@ def simulate(
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         policy: one of ``POLICIES``.
-        history: failures of its nodes, in the time of the workload; None for none.
-        predictor: what ``reliable`` asks about nodes.
+        history: failures of the nodes, on the clock of the workload; None for none.
+        predictor: the predictor that ``reliable`` asks about nodes; None for other policies.
 
     Raises:
-        UsageError: there is no such policy, or it lacks a predictor, or a job is larger than the machine.
-        WheslError: the failures are of other nodes.
+        UsageError: there is no such policy, ``reliable`` lacks a predictor, or a job is larger than the
+            machine.
+        WheslError: the failures belong to other nodes.
     """
     if policy not in POLICIES:
         raise UsageError(f"no policy {policy!r}", hint=f"there are {', '.join(POLICIES)}")
@@ -99,7 +100,7 @@ def simulate(
 
 
 def _reliable(work: Workload, nodes: int, history: History | None, predictor: Predictor) -> Attempts:
-    # These load numba, which takes longer than most simulations of the other policies.
+    # Imported late, since loading numba takes longer than most simulations of the other policies.
     from whesl.lab.simulators.cluster import compiled_event_loop, policy_object_event_loop
     from whesl.placement.policies.reliable import Reliable
     from whesl.prediction import numba_jit

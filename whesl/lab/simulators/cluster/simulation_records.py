@@ -1,4 +1,4 @@
-"""What a simulation gets and gives: a workload and faults in, attempts out."""
+"""Input and output of a simulation: workload and faults, and attempts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
 
 SHOWN = 5
-# More nodes than any machine has, and later than any log: arrays would fill the memory, and seconds be lost.
+# Bounds beyond any machine and any log; larger values would fill the memory, or lose seconds to rounding.
 MOST_NODES = 10_000_000
 LATEST = 1e15
-# Whole numbers below are exact as floats.
+# Integers below this bound are exact as floats.
 EXACT = 2.0**53
 
 
@@ -26,12 +26,13 @@ class Workload(NamedTuple):
     """Jobs in order of their submission, each array of shape (jobs,).
 
     Attributes:
-        job: identifiers.
-        submit: in seconds, ascending.
-        size: nodes that each asks for.
-        run: how long each runs undisturbed, in seconds.
-        estimate: the longest that it may run, in seconds; no less than ``run``.
-        checkpoint: its own interval between checkpoints, in seconds; ``inf`` where it writes none.
+        job: identifiers of the jobs.
+        submit: times of submission in seconds, ascending.
+        size: number of nodes that each job requests.
+        run: run time of each job without failures, in seconds.
+        estimate: longest run time that each job may have, in seconds, at least ``run``.
+        checkpoint: interval between each job's own checkpoints, in seconds; ``inf`` for a job without
+            checkpoints.
     """
 
     job: NDArray[np.int64]
@@ -43,12 +44,12 @@ class Workload(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """When nodes go down and come back, in order of time, each array of shape (changes,).
+    """Failures and repairs of nodes, in order of time, each array of shape (changes,).
 
     Attributes:
-        time: in seconds.
-        node: the node's index.
-        up: whether it comes back then.
+        time: time of the change, in seconds.
+        node: index of the node.
+        up: True for a repair, False for a failure.
     """
 
     time: NDArray[np.float64]
@@ -57,16 +58,16 @@ class Faults(NamedTuple):
 
 
 class Attempts(NamedTuple):
-    """Every attempt at a job, in order of start; a job that was killed has several.
+    """All attempts at jobs, in order of start; a job that was killed has several attempts.
 
     Attributes:
-        job: the job's place in the workload, shape (attempts,).
-        start: in seconds, shape (attempts,).
-        end: in seconds, shape (attempts,); ``inf`` where it was cut off by the simulation's end.
-        killed: whether a node of it failed, shape (attempts,).
-        offsets: an attempt holds the runs ``offsets[i]`` to ``offsets[i + 1] - 1``, shape (attempts + 1,).
+        job: index of the job in the workload, shape (attempts,).
+        start: start of the attempt, in seconds, shape (attempts,).
+        end: end of the attempt in seconds, shape (attempts,); ``inf`` if the simulation ended first.
+        killed: whether one of the attempt's nodes failed, shape (attempts,).
+        offsets: attempt i holds the runs ``offsets[i]`` to ``offsets[i + 1] - 1``, shape (attempts + 1,).
         first: the first node of each run of consecutive ones, shape (runs,).
-        length: how many nodes the run has, shape (runs,).
+        length: number of nodes of each run, shape (runs,).
     """
 
     job: NDArray[np.int64]
@@ -85,7 +86,7 @@ class Attempts(NamedTuple):
 
 
 class Excluded(NamedTuple):
-    """Jobs of a log that are not simulated: why, and their line numbers."""
+    """Jobs of a log that are not simulated: the reason, and the jobs' line numbers."""
 
     reason: str
     lines: NDArray[np.int64]
@@ -110,23 +111,23 @@ def workload(
 ) -> tuple[Workload, list[Excluded]]:
     """Return a log's jobs for a machine of nodes with one processor each.
 
-    A job asks for its requested processors (field 8), or those it was given (field 5) where that is missing.
-    Its estimate is the requested time (field 9), or its run time where that is longer or nothing was
-    requested. Jobs without a run time or processors, and those larger than the machine, are left out. Jobs of
-    one time stay in the log's order.
+    A job's size is its requested processors (field 8), or its allocated processors (field 5) without a
+    request. A job's estimate is its requested time (field 9), or its run time if that is longer or nothing
+    was requested. Jobs without a run time or processors, and jobs larger than the machine, are left out. Jobs
+    with equal times of submission stay in the log's order.
 
     Args:
         log: the log.
-        processors: how many the machine has.
+        processors: number of processors of the machine.
         checkpoint: the interval between the checkpoints of all jobs, in seconds; ``inf`` for none.
-        strict: whether a job that is left out, or a time that goes back, is an error.
+        strict: whether a job that is left out, or jobs out of order, are an error.
 
     Returns:
-        The workload, and what was left out of it.
+        The workload, and the jobs that were left out.
 
     Raises:
         UsageError: the machine is larger than any.
-        WheslError: no job is left, or something is left out or out of order and ``strict`` is set.
+        WheslError: no job is left, or ``strict`` is set and jobs are left out or out of order.
     """
     _possible(processors)
     submit, run = log.field("submit"), log.field("run")
@@ -184,15 +185,15 @@ def _possible(nodes: int) -> None:
 
 
 def faults(history: History | None, nodes: int) -> Faults:
-    """Return a history's failures as changes of nodes.
+    """Return a history's failures and repairs in order of time.
 
     Args:
-        history: failures in the time of the workload; None for none.
-        nodes: how many nodes the machine has.
+        history: failures on the clock of the workload; None for none.
+        nodes: number of nodes of the machine.
 
     Raises:
         UsageError: the machine is larger than any.
-        WheslError: it tells of nodes that the machine does not have.
+        WheslError: the history has nodes that the machine lacks.
     """
     _possible(nodes)
     if history is None:
@@ -206,7 +207,7 @@ def faults(history: History | None, nodes: int) -> Faults:
     time = np.concatenate([history.start, history.end])
     node = np.concatenate([history.node, history.node]).astype(np.int64)
     up = np.repeat(np.array([False, True]), len(history))
-    # At one time failures come before repairs: one that is repaired at once has killed what ran.
+    # At equal times failures come before repairs, so a node that is repaired at once still kills its job.
     order = np.lexsort((up, time))
     order = order[np.isfinite(time[order])]
     return Faults(time[order], node[order], up[order])

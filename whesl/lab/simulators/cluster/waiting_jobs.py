@@ -1,7 +1,8 @@
-"""The waiting jobs as a set of indices in order of arrival, with what bounds a search for one that fits.
+"""The waiting jobs as a bit set in order of arrival, with bounds that speed up the search for a fitting job.
 
-For each 64 jobs, and each 64 of these, lower bounds of the sizes and estimates of those that wait. A search
-passes over a block when no job within these bounds could start; bounds are made exact by the searches.
+Each word of 64 jobs, and each group of 64 words, has lower bounds of the sizes and estimates of its waiting
+jobs. A search skips a word or group if no job within its bounds could start, and makes the bounds of searched
+words exact.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ NONE = 1 << 40
 
 
 class Waiting(NamedTuple):
-    """The set and its bounds; a bound of an empty block is too low at worst.
+    """The set of waiting jobs and its bounds, which may be too low but never too high.
 
     Attributes:
-        bits: the jobs that wait.
-        size: least number of nodes in each word of ``bits``.
-        time: least estimate in each word, in seconds.
-        group_size: least number of nodes in each 64 words.
-        group_time: least estimate in each 64 words, in seconds.
+        bits: bit set of the waiting jobs.
+        size: least size of a job in each word of ``bits``, in nodes.
+        time: least estimate of a job in each word, in seconds.
+        group_size: least size of a job in each group of 64 words, in nodes.
+        group_time: least estimate of a job in each group of 64 words, in seconds.
     """
 
     bits: NDArray[np.int64]
@@ -39,7 +40,7 @@ class Waiting(NamedTuple):
 
 
 def none_of(count: int) -> Waiting:
-    """Return the empty set of ``count`` jobs."""
+    """Return an empty set with room for ``count`` jobs."""
     words = (count >> 6) + 1
     groups = (words >> 6) + 1
     return Waiting(
@@ -53,7 +54,14 @@ def none_of(count: int) -> Waiting:
 
 @jit_inner
 def add(queue: Waiting, job: int, size: int, estimate: float) -> None:
-    """Add a job."""
+    """Add a job.
+
+    Args:
+        queue: the set, changed in place.
+        job: index of the job.
+        size: the job's number of nodes.
+        estimate: the job's estimate, in seconds.
+    """
     word = job >> 6
     group = word >> 6
     if queue.bits[word] == 0:
@@ -69,7 +77,13 @@ def add(queue: Waiting, job: int, size: int, estimate: float) -> None:
 
 @jit
 def following(bits: NDArray[np.int64], job: int, count: int) -> int:
-    """Return the first waiting job from ``job`` on and below ``count``, or -1."""
+    """Return the first waiting job from ``job`` on and below ``count``, or -1.
+
+    Args:
+        bits: bit set of the waiting jobs.
+        job: index of the first job to consider.
+        count: number of jobs that have arrived.
+    """
     if job >= count:
         return -1
     place = job >> 6
@@ -96,7 +110,19 @@ def fitting(
     shadow: float,
     extra: int,
 ) -> int:
-    """Return the first waiting job from ``job`` on and below ``count`` that may overtake the head, or -1."""
+    """Return the first waiting job from ``job`` on and below ``count`` that may overtake the head, or -1.
+
+    Args:
+        queue: the set of waiting jobs; its bounds are updated.
+        job: index of the first job to consider.
+        count: number of jobs that have arrived.
+        size: number of nodes of each job.
+        estimate: estimate of each job, in seconds.
+        now: present time, in seconds.
+        free: number of free nodes.
+        shadow: the head's shadow time, in seconds.
+        extra: number of nodes that the head leaves free at its shadow time.
+    """
     if job >= count:
         return -1
     place = job >> 6

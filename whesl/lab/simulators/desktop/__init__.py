@@ -1,1 +1,1 @@
-"""Desktop grids: jobs with a required reliability on machines that restart every day (FFP, NFFP, Random)."""
+"""Simulation of desktop grids: jobs with a required reliability on machines that restart every day."""

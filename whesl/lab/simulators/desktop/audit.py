@@ -1,4 +1,4 @@
-"""Checks a run of the desktop grid against its model with no code of the simulator."""
+"""Audit of a run of the desktop grid, with no code shared with the simulator."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _CLOSE = 1e-6
 
 
 def audit(jobs: Jobs, history: History, outcome: Outcome, *, space: bool) -> None:
-    """Check a run.
+    """Check a run against the rules of the model.
 
     Args:
-        jobs: that were submitted.
-        history: the failures that happened.
-        outcome: of the run.
-        space: whether copies ran at once.
+        jobs: the submitted jobs.
+        history: the machines' failures.
+        outcome: the run's outcome.
+        space: whether the copies of a job ran at the same time.
 
     Raises:
-        WheslError: what is not possible.
+        WheslError: the run violates a rule.
     """
     downs: dict[int, list[tuple[float, float]]] = defaultdict(list)
     for node, start, end in zip(

@@ -1,10 +1,10 @@
-"""A broker that gives jobs to machines which fail, as a compiled loop.
+"""Simulation, compiled, of a broker that assigns jobs to machines that fail.
 
-Every ``BEAT`` seconds the broker sees which machines are up and which attempts are over, and tries the
-queue in order. A job that is replicated in space runs on all of its machines at once, and has failed when
-all copies have; in time it runs on one after the other, and has failed when the machines that its
-reliability asked for are used up. Attempts are killed at the time of a failure, and known of at the next
-beat.
+Every ``BEAT`` seconds the broker learns which machines are up and which attempts are over, and tries to start
+the queue's jobs in order. Replication in space runs a job on all of its machines at once; the job fails when
+all copies have failed. Replication in time runs a job on one machine after the other; the job fails when the
+machines for its required reliability are used up. Failures kill attempts at once; the broker learns of it at
+the next beat.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.compiled_predictor import Compiled
     from whesl.prediction.failures.failure_history import History
 
-# The document: machines report every five minutes.
+# Seconds between two reports of a machine; five minutes in the document.
 BEAT = 300.0
 WAITING, RUNNING, DONE, FAILED = range(4)
 
 
 class Rules(NamedTuple):
-    """How jobs are given to machines.
+    """The broker's rules.
 
     Attributes:
-        required: the reliability that each job asks for, from 0 to 1.
-        space: copies at once, not one after the other.
-        attempts: in time, how many at most; 0 for as many as the reliability asks for.
-        seed: of the order in which machines are tried.
-        surest: the most reliable machines first, not random ones.
+        required: the reliability that each job requires, from 0 to 1.
+        space: True for replication in space (all copies at once), False for replication in time.
+        attempts: largest number of attempts in time; 0 for as many as the required reliability needs.
+        seed: random seed of the order in which machines are tried.
+        surest: whether the most reliable machines are tried first, instead of a random order.
     """
 
     required: float
@@ -51,18 +51,18 @@ class Rules(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """What a run measured; arrays of shape (jobs,) unless said otherwise.
+    """The results of a run; arrays of shape (jobs,) unless another shape is given.
 
     Attributes:
-        status: how each job stands at the end: 2 done, 3 failed, else not over.
-        finish: when it was over, in seconds; nan where it is not.
-        attempts: how many machines it had.
-        used: machine-seconds.
+        status: status of each job at the end: 2 done, 3 failed, other values not over.
+        finish: time at which the job was done or failed, in seconds; nan if the job is not over.
+        attempts: number of machines that the job was assigned.
+        used: machine-seconds that the job used.
         beat: times of the broker's passes, in seconds, shape (beats,).
-        queue: jobs that waited after each, shape (beats,).
+        queue: number of waiting jobs after each pass, shape (beats,).
         rows: (job, node) of each attempt, shape (attempts, 2).
-        span: (start, end) of each, in seconds, shape (attempts, 2).
-        completed: whether it was not killed, shape (attempts,).
+        span: (start, end) of each attempt, in seconds, shape (attempts, 2).
+        completed: whether each attempt completed, shape (attempts,).
     """
 
     status: NDArray[np.int8]
@@ -94,17 +94,17 @@ class _State(NamedTuple):
 
 
 def simulate(jobs: Jobs, history: History, compiled: Compiled, rules: Rules, finish: float) -> Outcome:
-    """Run jobs until all are over, or a time.
+    """Simulate jobs up to a time.
 
     Args:
-        jobs: in the order of their submission.
+        jobs: the jobs in order of submission.
         history: the failures of the machines.
         compiled: the predictor.
-        rules: how jobs are given to machines.
-        finish: the last pass, in seconds.
+        rules: the broker's rules.
+        finish: time of the last pass, in seconds.
 
     Raises:
-        WheslError: the predictor is of another number of machines.
+        WheslError: the predictor has another number of machines.
     """
     nodes, count = history.nodes, len(jobs.submit)
     if len(compiled.event_offsets) != nodes + 1:
@@ -161,7 +161,7 @@ def _ends(
     over: int,
     free: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """End the attempts that are over, and return how many there are now, and how many machines are free."""
+    """End the attempts that are over; return the number of ended attempts so far and of free machines."""
     offsets, start, end = failures
     left = 0
     for node in range(len(state.job)):
@@ -200,7 +200,7 @@ def _ends(
 
 @jit
 def _again(rules: Rules, state: _State, submitted: int, waiting: int) -> int:
-    """Put jobs whose attempt was killed at the queue's head, or let them fail; return its length."""
+    """Requeue jobs whose attempts were killed at the head, or let them fail; return the queue's length."""
     back = 0
     for job in range(submitted):
         if state.status[job] == RUNNING and state.copies[job] == 0:
@@ -229,7 +229,7 @@ def _run(
     state: _State,
     depth: NDArray[np.int64],
 ) -> int:
-    """Run all passes; return how many attempts there were, or -1 where their record has no room left."""
+    """Run all passes; return the number of attempts, or -1 if the record of attempts is full."""
     nodes = len(state.job)
     free = np.empty(nodes, dtype=np.int64)
     chosen = np.empty(nodes, dtype=np.int64)
@@ -247,7 +247,8 @@ def _run(
             waiting += 1
             submitted += 1
         kept = 0
-        # A job for which no set of machines suffices: no longer one finds any either, as risk only grows.
+        # Duration of the shortest job for which no set of machines suffices; risk grows with the duration, so
+        # longer jobs find no set either.
         hopeless = np.inf
         for position in range(waiting):
             job = state.queue[position]

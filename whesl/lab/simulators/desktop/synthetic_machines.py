@@ -1,8 +1,8 @@
-"""Generated machines and jobs of a desktop grid: synthetic, since the trace of 729 PCs is not to be had.
+"""Generated (synthetic) machines and jobs of a desktop grid; the document's trace of 729 PCs is not public.
 
-Document: "Effective scheduling of grid resources using failure prediction", section 2.1 and Table 2. What
-it prints is kept (two groups of 668 and 61 machines, daily restarts of many, intervals and lengths of
-jobs); what it does not print is chosen and stated in ``Site``.
+Document: "Effective scheduling of grid resources using failure prediction", section 2.1 and Table 2. The
+generator keeps the printed values (groups of 668 and 61 machines, daily restarts of the larger group,
+intervals and lengths of jobs); ``Site`` states the values that the document does not print.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """How machines fail; times in seconds.
+    """The failure model of a site's machines; times in seconds.
 
     Attributes:
-        restarted: machines that restart once a day (the document's larger group).
-        others: machines that do not.
-        labs: rooms, in which machines stand in equal shares; a room restarts at one time of the day.
-        restart_at: the mean and deviation of the rooms' times of the day.
-        restart_jitter: the deviation of a single restart from its time.
-        restart_length: how long a restart takes, between two bounds.
+        restarted: number of machines that restart once a day (the document's larger group).
+        others: number of machines without daily restarts.
+        labs: number of rooms, with equal numbers of machines; the machines of a room restart at the same time
+            of the day.
+        restart_at: mean and standard deviation of the rooms' restart times, in seconds after midnight.
+        restart_jitter: the standard deviation of a single restart's time.
+        restart_length: bounds of the length of a restart.
         missed: the share of restarts that do not happen.
-        shape: of the Weibull distribution of uptimes between failures that are not periodic.
-        scale: its scale.
-        spread: the deviation of the logarithm of a machine's own factor on the scale.
-        repair: the median length of those failures; they are log-normal, sigma 1.
+        shape: shape of the Weibull distribution of uptimes between failures that are not periodic.
+        scale: scale of that Weibull distribution.
+        spread: the standard deviation of the logarithm of a machine's own factor on the scale.
+        repair: median length of failures that are not periodic; lengths are log-normal with sigma 1.
         lab_outages: mean time between outages of a room.
         site_outages: mean time between outages of the site (power, network).
         reached: the share of machines that an outage of the site reaches.
@@ -62,7 +63,7 @@ class Site:
 
     @property
     def nodes(self) -> int:
-        """The number of machines."""
+        """The number of machines of the site."""
         return self.restarted + self.others
 
 
@@ -70,9 +71,9 @@ class Jobs(NamedTuple):
     """Jobs in the order of their submission; arrays of shape (jobs,).
 
     Attributes:
-        submit: in seconds.
-        duration: on a machine that does not fail, in seconds.
-        long: whether it is one of the long jobs.
+        submit: times of submission, in seconds.
+        duration: run time on a machine that does not fail, in seconds.
+        long: whether each job is one of the long jobs.
     """
 
     submit: NDArray[np.float64]
@@ -84,9 +85,9 @@ def machines(generator: Generator, site: Site, length: float) -> History:
     """Return generated failures of all machines from time 0.
 
     Args:
-        generator: of random numbers.
-        site: how they fail.
-        length: in seconds.
+        generator: generator of random numbers.
+        site: the failure model.
+        length: end of the generated time, in seconds.
     """
     lab = np.arange(site.nodes) % site.labs
     rows: list[tuple[int, float, float]] = []
@@ -122,18 +123,18 @@ def _poisson(generator: Generator, mean: float, length: float) -> NDArray[np.flo
 def _outage(
     generator: Generator, nodes: NDArray[np.int64], time: float, mean: float
 ) -> list[tuple[int, float, float]]:
-    """A group of machines fails and comes back together."""
+    """Return one failure of a group of machines that fail and come back together."""
     end = float(time + generator.exponential(mean) + 60.0)
     return [(int(node), float(time), end) for node in nodes]
 
 
 def jobs(generator: Generator, begin: float, length: float, long_hours: float) -> Jobs:
-    """Return the jobs of Table 2: short ones of 3 hours, long ones of 6 to 21, both +- 0.5.
+    """Return the jobs of Table 2: short jobs of 3 hours and long jobs of 6 to 21 hours, both +- 0.5 hours.
 
     Args:
-        generator: of random numbers.
-        begin: when the first may come, in seconds.
-        length: for how long they come, in seconds.
+        generator: generator of random numbers.
+        begin: earliest time of submission, in seconds.
+        length: length of the time in which jobs are submitted, in seconds.
         long_hours: the mean length of the long jobs, in hours.
     """
     parts = []

@@ -1,4 +1,4 @@
-"""Checks a recorded run on several clusters, in plain Python that shares no code with the loop."""
+"""Audit of a recorded run on several clusters, in plain Python that shares no code with the event loop."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 def audit(grid: Grid, jobs: Jobs, outages: Outages, outcome: Outcome, policy: str) -> list[str]:
-    """Return what breaks a rule; nothing for a run in order.
+    """Return one message for each violated rule of a run; an empty list if all rules hold.
 
-    Checked: each job ends once, on one cluster that suits it, with as many processors as it asked for; no
-    processor has two jobs; nothing runs on a machine that is out of service; a job is killed when and only
-    when a machine of it fails; a job that was not killed ran for exactly its time; a job is cancelled only
-    while no suitable cluster can hold it; CONS starts each job where and when its last reservation says, and
-    makes reservations anew only where machines changed; EASY's head starts by its reservation unless machines
-    change.
+    The rules: each job ends once, on one suitable cluster, with as many processors as it requests; no
+    processor runs two jobs; no job runs on a machine that is out of service; a job is killed exactly when one
+    of its machines fails; a job that was not killed ran for exactly its run time; a job is cancelled only
+    while no suitable cluster can hold it. CONS starts each job at the place and time of its last reservation,
+    and renews reservations only on clusters whose machines changed. EASY's head starts by its reservation
+    unless machines change.
 
     Args:
         grid: the clusters.
-        jobs: as they were run.
-        outages: of machines.
-        outcome: recorded.
-        policy: its name.
+        jobs: the simulated jobs.
+        outages: the machines' outages.
+        outcome: the outcome of a run with ``record``.
+        policy: the policy's name.
     """
     wrong: list[str] = []
     home = [c for c in range(len(grid.first) - 1) for _ in range(grid.first[c + 1] - grid.first[c])]
@@ -92,7 +92,7 @@ def _kept(
     outcome: Outcome,
     policy: str,
 ) -> list[str]:
-    """Return reservations that were not kept, or made anew without cause."""
+    """Return messages about reservations that were broken, or renewed without cause."""
     wrong = []
     changes: dict[int, set[float]] = defaultdict(set)
     for machine, start, end in down:

@@ -1,4 +1,4 @@
-"""Which clusters suit a job: all, those that its (user, queue) was seen on, or by its own specification."""
+"""Suitable clusters of a job: all, the clusters used by its (user, queue), or by its own specification."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NODES = re.compile(r"\{[^}]*\}")
 
 
 class Requirements(NamedTuple):
-    """Kinds of jobs.
+    """The kinds of jobs, by the clusters that suit them.
 
     Attributes:
-        kind: of each of the chosen jobs, shape (jobs,).
+        kind: kind of each chosen job, shape (jobs,).
         suits: whether a kind may run on a cluster, shape (kinds, clusters).
-        unknown: properties that no cluster declares, and that were not required therefore.
+        unknown: requested properties that no cluster declares and that are therefore ignored.
     """
 
     kind: NDArray[np.int64]
@@ -35,25 +35,25 @@ class Requirements(NamedTuple):
 
 
 def none(jobs: int, clusters: int) -> Requirements:
-    """Return that each job may run anywhere (the document's BASIC and EXT-FAIL).
+    """Return requirements under which each job may run anywhere (the document's BASIC and EXT-FAIL).
 
     Args:
-        jobs: how many.
-        clusters: how many.
+        jobs: number of jobs.
+        clusters: number of clusters.
     """
     return Requirements(np.zeros(jobs, dtype=np.int64), np.ones((1, clusters), dtype=np.bool_))
 
 
 def used(log: Log, jobs: NDArray[np.int64], clusters: Sequence[Cluster]) -> Requirements:
-    """Return that a job may run on the clusters on which jobs of its user and queue ran.
+    """Return requirements by which a job may run on the clusters on which jobs of its user and queue ran.
 
-    The document does so with the application's name; MetaCentrum's log has none, so that (user, queue) stands
-    in its place. The partition (field 16) is the cluster's number, from 1.
+    The document uses the application's name, which MetaCentrum's log lacks, so (user, queue) replaces it. The
+    partition (field 16) is the cluster's number, from 1.
 
     Args:
         log: the job log.
-        jobs: rows of it.
-        clusters: that there are.
+        jobs: rows of the chosen jobs in the log.
+        clusters: all clusters.
 
     Raises:
         UsageError: a job's partition is no cluster.
@@ -75,17 +75,17 @@ def used(log: Log, jobs: NDArray[np.int64], clusters: Sequence[Cluster]) -> Requ
 
 
 def specified(log: Log, text: str, jobs: NDArray[np.int64], clusters: Sequence[Cluster]) -> Requirements:
-    """Return what the jobs' own node specifications ask for: field 21 of Alea's SWF.
+    """Return the requirements of the jobs' own node specifications, field 21 of Alea's SWF.
 
     In ``1:ppn=4:x86_64:cl_zewura``, ``ppn=P`` needs machines of P processors and ``cl_NAME`` is a cluster;
-    ``^...`` excludes single machines and is not regarded; other words are properties, which count where any
-    cluster declares them. A job without a specification may run anywhere.
+    ``^...`` excludes single machines and is ignored; other words are properties, which count if any cluster
+    declares them. A job without a specification may run anywhere.
 
     Args:
         log: the job log.
-        text: its text.
-        jobs: rows of it.
-        clusters: that there are.
+        text: the log's text.
+        jobs: rows of the chosen jobs in the log.
+        clusters: all clusters.
     """
     declared = {word for cluster in clusters for word in cluster.properties}
     names = {cluster.name for cluster in clusters}

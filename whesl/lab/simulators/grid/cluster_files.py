@@ -1,10 +1,10 @@
-"""Clusters: as TOML, or as the tables that the Alea simulator's data sets have.
+"""Readers of clusters: a TOML file, or the tables of the Alea simulator's data sets.
 
 [[cluster]]
 name = "zewura"
 machines = 20
-cpus = 80            # of each machine; a list where they differ
-speed = 1.0          # to compare clusters; run times stay those of the log
+cpus = 80            # processors of each machine; a list if the numbers differ
+speed = 1.0          # orders clusters by preference; run times are the log's
 properties = ["x86_64", "nfs4"]
 """
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-# More than any site has: a slip of a digit must not fill the memory.
+# More processors than any site has; the limit keeps a mistyped number from filling the memory.
 _MOST = 10_000_000
 _ACCEPTED = '[[cluster]] with name = "a", machines = 20, cpus = 8, and speed, properties if wanted'
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Machines that are alike but for their processors.
+    """A cluster: machines that differ at most in their numbers of processors.
 
     Attributes:
-        name: as in failure records.
-        machines: how many.
-        cpus: processors of each machine, or of each in a list.
-        speed: the faster is taken first.
-        properties: what jobs may require.
+        name: the cluster's name in failure records.
+        machines: number of machines.
+        cpus: number of processors of each machine; a list if the numbers differ.
+        speed: relative speed; faster clusters are preferred.
+        properties: properties that jobs may require.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     properties: list[str] = []
 
     def each(self) -> list[int]:
-        """Return the processors of each machine."""
+        """Return the number of processors of each machine."""
         return self.cpus if isinstance(self.cpus, list) else [self.cpus] * self.machines
 
 
@@ -56,14 +56,14 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> list[Cluster]:
-    """Read clusters.
+    """Read clusters from a file.
 
     Args:
         path: a ``.toml`` file, or a table of Alea's, tab-separated: id, name, machines, processors of each,
             speed, ... or id, name, MHz, KB, type, system, properties, machines, processors, of each, ...
 
     Raises:
-        UsageError: it is neither, or says what cannot be; with its line.
+        UsageError: the file is neither, or has impossible values; the message names the line.
     """
     if path.suffix == ".toml":
         document = toml.load(path, _ACCEPTED)
@@ -82,7 +82,7 @@ def read(path: Path) -> list[Cluster]:
 
 
 def _wrong(clusters: list[Cluster]) -> Iterator[tuple[int, str]]:
-    """Yield the number of each cluster with what is wrong with it."""
+    """Yield the index of each wrong cluster, and an error message."""
     names: set[str] = set()
     for number, cluster in enumerate(clusters):
         if not 0 < cluster.machines <= _MOST or not 0 < sum(cluster.each()) <= _MOST:
@@ -104,7 +104,7 @@ def _row(path: Path, line: int, row: list[str]) -> Cluster:
     try:
         if len(row) >= 10:
             machines = int(row[7])
-            cpus = [int(number) for number in row[9].split(",")][:machines]  # one row lists one too many
+            cpus = [int(number) for number in row[9].split(",")][:machines]  # Alea: one row has one too many
             return Cluster(row[1], machines, cpus, float(row[2]), row[6].split(","))
         return Cluster(row[1], int(row[2]), int(row[3]), float(row[4]))
     except (IndexError, ValueError) as error:
@@ -116,7 +116,7 @@ def _row(path: Path, line: int, row: list[str]) -> Cluster:
 
 
 def grid(clusters: Sequence[Cluster]) -> Grid:
-    """Return clusters as the event loop takes them."""
+    """Return the clusters as arrays for the event loop."""
     first = np.cumsum([0] + [cluster.machines for cluster in clusters]).astype(np.int64)
     cpus = np.array([number for cluster in clusters for number in cluster.each()], dtype=np.int64)
     total = [sum(cluster.each()) for cluster in clusters]

@@ -1,7 +1,7 @@
-"""The event loop of several clusters: arrivals, ends, failures and restarts of machines; a pass after each.
+"""The event loop of several clusters: arrivals, ends, failures and repairs, each followed by a pass.
 
-At one instant jobs end first, then machines come back, then machines fail, then jobs arrive. A failure kills
-every job that runs, even in part, on the machine; a killed job is not submitted again.
+At equal times the order is: ends of jobs, repairs, failures, arrivals. A failure of a machine kills every job
+that runs, even in part, on the machine; a killed job is not resubmitted.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Grid(NamedTuple):
     """The clusters' machines, by cluster.
 
     Attributes:
-        first: cluster c has the machines first[c] to first[c + 1], shape (clusters + 1,).
-        cpus: processors of each machine, shape (machines,).
-        preference: clusters, the fastest first, of equal ones the largest, shape (clusters,).
+        first: cluster c has the machines first[c] to first[c + 1] - 1, shape (clusters + 1,).
+        cpus: number of processors of each machine, shape (machines,).
+        preference: indices of the clusters, the fastest first, then the largest, shape (clusters,).
     """
 
     first: NDArray[np.int64]
@@ -50,10 +50,10 @@ class Jobs(NamedTuple):
     """Jobs in order of arrival.
 
     Attributes:
-        submit: in seconds, ascending, shape (jobs,).
-        cpus: processors, shape (jobs,).
-        time: how long it runs, in seconds, shape (jobs,).
-        kind: rows of ``suits``, shape (jobs,).
+        submit: times of submission in seconds, ascending, shape (jobs,).
+        cpus: number of processors that each job requests, shape (jobs,).
+        time: run time of each job, in seconds, shape (jobs,).
+        kind: kind of each job, a row of ``suits``, shape (jobs,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
     """
 
@@ -65,12 +65,12 @@ class Jobs(NamedTuple):
 
 
 class Outages(NamedTuple):
-    """When machines are out of service; those of one machine do not overlap, each of shape (outages,).
+    """Outages of machines, without overlaps on one machine; arrays of shape (outages,).
 
     Attributes:
-        machine: indices.
-        start: in seconds, ascending.
-        end: in seconds.
+        machine: index of the machine.
+        start: begin of the outage in seconds, ascending.
+        end: end of the outage, in seconds.
     """
 
     machine: NDArray[np.int64]
@@ -79,16 +79,16 @@ class Outages(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How a run is made.
+    """The options of a run.
 
     Attributes:
         policy: one of ``POLICIES``.
-        seed: of all draws.
-        interval: seconds between two local searches.
-        factor: iterations of a search for each waiting job.
-        starts: computed starts after which a search ends.
-        record: whether reservations are kept.
-        seconds: by the clock, after which a search ends.
+        seed: random seed of the run.
+        interval: time between two local searches, in seconds.
+        factor: iterations of a local search per waiting job.
+        starts: limit of a local search, in computed starts.
+        record: whether reservations are recorded.
+        seconds: time limit of a local search, in seconds of the wall clock.
     """
 
     policy: int
@@ -101,20 +101,20 @@ class Options(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the jobs ended, each array of shape (jobs,) unless another is given.
+    """The outcome of a run, each array of shape (jobs,) unless another shape is given.
 
     Attributes:
-        start: in seconds; nan for jobs that were cancelled.
-        end: in seconds: completed, killed or cancelled.
-        state: COMPLETED, KILLED, CANCELLED.
-        cluster: where it ran; -1 for none.
-        part_offset: job j ran on the parts from part_offset[j], part_count[j] of them.
-        part_count: how many machines it ran on.
-        part_machine: machines, shape (parts,).
-        part_cpus: processors on them, shape (parts,).
-        searches: iterations of local search, and the changes that it kept, shape (2,).
-        promised: reservations: job (its index), the time they were made at, cluster, start; EASY's are those
-            of the head; shape (promises, 4); empty if not recorded.
+        start: start of each job, in seconds; nan for cancelled jobs.
+        end: time at which each job completed, was killed or was cancelled, in seconds.
+        state: COMPLETED, KILLED or CANCELLED.
+        cluster: index of the cluster that each job ran on; -1 for none.
+        part_offset: first part of each job; job j has part_count[j] parts.
+        part_count: number of machines that each job ran on.
+        part_machine: index of each part's machine, shape (parts,).
+        part_cpus: number of each part's processors, shape (parts,).
+        searches: numbers of iterations and of kept changes of local searches, shape (2,).
+        promised: reservations: index of the job, time of the reservation, cluster, start; under EASY only the
+            head's reservations; shape (promises, 4); empty if not recorded.
     """
 
     start: NDArray[np.float64]
@@ -131,13 +131,13 @@ class Outcome(NamedTuple):
 
 @jit
 def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
-    """Run all jobs to their ends.
+    """Simulate all jobs to their ends.
 
     Args:
         grid: the clusters.
-        jobs: in order of arrival.
-        outages: of machines.
-        options: how.
+        jobs: the jobs in order of arrival.
+        outages: the machines' outages.
+        options: options of the run.
     """
     count, clusters, machines = len(jobs.submit), len(grid.first) - 1, len(grid.cpus)
     plans = options.policy >= CONS
@@ -184,7 +184,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                 then = min(then, due_at[i])
         if options.policy == LS and waiting > 0:
             then = min(then, max(tick, now))
-        if then == np.inf:  # what waits will never fit: no machine comes back
+        if then == np.inf:  # no machine comes back, so the waiting jobs never fit
             for i in range(waiting):
                 state[queue[i]], end[queue[i]] = CANCELLED, now
             break
@@ -248,7 +248,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
         order = queue[:waiting]
         jobs_now = Waiting(order, jobs.cpus[order], jobs.time[order], jobs.kind[order])
         busy = Running(where[:held], holds[:held], until[:held])
-        chosen = np.full(waiting, -2, dtype=np.int64)  # a cluster to start on, -1 to cancel, -2 to wait
+        chosen = np.full(waiting, -2, dtype=np.int64)  # cluster to start on, -1 to cancel, -2 to wait
         if plans:
             schedule = Schedule(due_on[:waiting], due_at[:waiting])
             if active:
@@ -275,7 +275,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                     trial = Schedule(schedule.cluster[pending], schedule.start[pending])
                     those = order[pending]
                     begun = np.flatnonzero(~later & (schedule.cluster >= 0))
-                    # Jobs that start now hold their processors already, for the search.
+                    # For the local search, the jobs that start now count as running.
                     everything = Running(
                         np.concatenate((where[:held], schedule.cluster[begun])),
                         np.concatenate((holds[:held], jobs.cpus[order[begun]])),

@@ -1,4 +1,4 @@
-"""Failures of machines: MetaCentrum's records, or a table ``cluster,machine,start,end``."""
+"""Reader of machine failures: MetaCentrum's records, or a table ``cluster,machine,start,end``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ACCEPTED = (
 
 
 class Loaded(NamedTuple):
-    """What a reader found.
+    """The content of a file of failures.
 
     Attributes:
-        outages: in the log's seconds; those of one machine that overlap are one.
-        lines: how many lines hold a record, readable or not.
-        malformed: those that could not be read: line, reason.
+        outages: the outages in seconds of the log; overlapping outages of one machine are merged.
+        lines: number of lines that hold a record, readable or not.
+        malformed: (line, reason) of each line that cannot be read.
     """
 
     outages: Outages
@@ -46,13 +46,13 @@ def read(path: Path, clusters: Sequence[Cluster], epoch: float, *, strict: bool)
 
     Args:
         path: the file, compressed or not.
-        clusters: that there are.
-        epoch: what is subtracted from each time: the log's time 0, in the seconds of the records.
-        strict: refuse the file when a line cannot be read.
+        clusters: all clusters.
+        epoch: the log's time 0 on the records' clock, in seconds; it is subtracted from each time.
+        strict: whether a malformed line is an error.
 
     Raises:
-        UsageError: a record names a cluster or a machine that there is not, or the file is of another format,
-            or a line is malformed and ``strict``.
+        UsageError: a record names an unknown cluster or machine, the file has another format, or a line is
+            malformed and ``strict`` is set.
     """
     lines = text(path).splitlines()
     table = bool(lines) and [word.strip() for word in lines[0].split(",")] == _HEADER
@@ -95,7 +95,12 @@ def read(path: Path, clusters: Sequence[Cluster], epoch: float, *, strict: bool)
 
 
 def outages(machines: int, rows: Sequence[tuple[int, float, float]]) -> Outages:
-    """Return outages (machine, start, end) in order; those of one machine that overlap are one."""
+    """Return outages in order of time; overlapping outages of one machine are merged.
+
+    Args:
+        machines: number of machines.
+        rows: (machine, start, end) of each outage, times in seconds.
+    """
     history = merged(machines, 0.0, 0.0, rows)
     return Outages(history.node.astype(np.int64), history.start, history.end)
 

@@ -1,7 +1,7 @@
 """The document's failure generator: ``F = N * D * AFC`` failures with Weibull gaps and durations, in bursts.
 
-Failures go to clusters by their number of machines, and to their machines uniformly. A burst is several
-machines of one cluster at (almost) one time.
+Failures are assigned to clusters in proportion to the number of machines, and to a cluster's machines
+uniformly. A burst is a number of failures in one cluster at nearly the same time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _MOST = 10_000_000
 
 
 class Law(NamedTuple):
-    """How machines fail.
+    """The parameters of the failure generator.
 
     Attributes:
-        afc: mean failures of a machine in an hour.
-        gap_shape: the Weibull's shape of the times between bursts; their scale follows from the count.
-        duration_shape: the Weibull's shape of down times.
-        duration_scale: its scale, in seconds.
-        burst: mean machines of a burst, 1 or more (geometric).
-        spread: seconds over which a burst's failures are spread.
+        afc: mean number of failures of a machine in an hour.
+        gap_shape: Weibull shape of the times between bursts; the scale follows from the number of failures.
+        duration_shape: Weibull shape of the down times.
+        duration_scale: Weibull scale of the down times, in seconds.
+        burst: mean number of failures of a burst, at least 1 (geometric distribution).
+        spread: time over which a burst's failures are spread, in seconds.
     """
 
     afc: float
@@ -41,17 +41,17 @@ class Law(NamedTuple):
 
 
 def generated(grid: Grid, begin: float, finish: float, law: Law, seed: int) -> Outages:
-    """Return failures of all machines in [begin, finish): N machines times D hours times AFC, rounded.
+    """Return round(N machines x D hours x AFC) failures of the machines in [begin, finish).
 
     Args:
         grid: the clusters.
-        begin: in seconds.
-        finish: in seconds.
-        law: how they fail.
-        seed: of the draws.
+        begin: begin of the generated time, in seconds.
+        finish: end of the generated time, in seconds.
+        law: the parameters of the generator.
+        seed: random seed of the generator.
 
     Raises:
-        UsageError: a parameter that no distribution has, or too many failures.
+        UsageError: a parameter is out of its range, or there are too many failures.
     """
     if law.afc < 0 or min(law.gap_shape, law.duration_shape, law.duration_scale) <= 0 or law.burst < 1:
         raise UsageError(
@@ -83,5 +83,12 @@ def generated(grid: Grid, begin: float, finish: float, law: Law, seed: int) -> O
 
 
 def rate(grid: Grid, found: Outages, begin: float, finish: float) -> float:
-    """Return the AFC of failures: mean failures of a machine in an hour."""
+    """Return the AFC, the mean number of failures of a machine in an hour.
+
+    Args:
+        grid: the clusters.
+        found: the failures.
+        begin: begin of the observed time, in seconds.
+        finish: end of the observed time, in seconds.
+    """
     return len(found.start) / (len(grid.cpus) * (finish - begin) / 3600.0)

@@ -1,4 +1,4 @@
-"""A job log on several clusters, from its inputs to its measures."""
+"""Simulation of a job log on several clusters, with its measures."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.grid.cluster_eligibility import Requirements
     from whesl.lab.simulators.grid.event_loop import Grid, Outages
 
-INTERVAL = 300.0  # seconds between two local searches, as PBSPro set priorities on MetaCentrum
-FACTOR = 2.0  # iterations for each waiting job
-STARTS = 20_000  # computed starts of a search, where the document has two seconds
+INTERVAL = 300.0  # seconds between two local searches; PBSPro's interval on MetaCentrum
+FACTOR = 2.0  # iterations of a local search per waiting job
+STARTS = 20_000  # limit of a local search in computed starts; the document's limit is two seconds
 
 
 class Measures(NamedTuple):
-    """One run's figures; the means are of completed jobs, as the document's.
+    """The measures of one run; means are over completed jobs, as in the document.
 
     Attributes:
-        jobs: how many were submitted.
-        response: mean from submission to completion, in seconds.
-        slowdown: mean response over run time.
-        wait: mean from submission to start, in seconds.
-        killed: jobs that a failure ended.
-        killed_length: their mean run time, had they not been killed, in seconds.
-        cancelled: jobs that no suitable cluster could hold.
-        utilised: processor-seconds that completed jobs used, as a share up to the last end.
-        searches: iterations of local search.
-        kept: changes that it kept.
+        jobs: number of submitted jobs.
+        response: mean time from submission to completion, in seconds.
+        slowdown: mean of response / run time.
+        wait: mean time from submission to start, in seconds.
+        killed: number of jobs that a failure ended.
+        killed_length: mean full run time of the killed jobs, in seconds.
+        cancelled: number of jobs that no suitable cluster could hold.
+        utilised: processor-seconds of completed jobs as a share of the capacity up to the last end.
+        searches: number of iterations of local searches.
+        kept: number of changes that local searches kept.
     """
 
     jobs: int
@@ -59,12 +59,12 @@ class Measures(NamedTuple):
 
 
 def chosen(log: Log) -> NDArray[np.int64]:
-    """Return the rows of a log's jobs in order of submission: those with a run time and processors.
+    """Return the rows of the jobs with a run time and processors, in order of submission.
 
-    A slowdown without a run time is undefined.
+    Jobs without a run time are left out since their slowdown is undefined.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such job.
     """
     valid = (log.field("run") > 0) & (log.asked() > 0)
     rows = np.flatnonzero(valid)
@@ -74,12 +74,12 @@ def chosen(log: Log) -> NDArray[np.int64]:
 
 
 def jobs_of(log: Log, rows: NDArray[np.int64], requirements: Requirements) -> Jobs:
-    """Return a log's jobs as the event loop takes them.
+    """Return a log's jobs as arrays for the event loop.
 
     Args:
         log: the job log.
-        rows: of it, in order of submission.
-        requirements: of those.
+        rows: rows of the jobs in the log, in order of submission.
+        requirements: requirements of these jobs.
     """
     return Jobs(
         log.field("submit")[rows],
@@ -101,17 +101,18 @@ def simulate(
     seconds: float = np.inf,
     record: bool = False,
 ) -> tuple[Outcome, Measures]:
-    """Run jobs under a policy.
+    """Simulate jobs under a policy, and return the outcome and its measures.
 
     Args:
         grid: the clusters.
-        jobs: in order of submission.
-        outages: of machines.
+        jobs: the jobs in order of submission.
+        outages: the machines' outages.
         policy: one of ``POLICIES``.
-        seed: of the draws of fcfs-lb and ls.
-        starts: computed starts after which a local search ends.
-        seconds: by the clock, after which it ends; then the schedule depends on the machine.
-        record: whether reservations are kept, for an audit.
+        seed: random seed of the policies fcfs-lb and ls.
+        starts: limit of a local search, in computed starts.
+        seconds: time limit of a local search, in seconds of the wall clock; a finite limit makes the schedule
+            depend on the computer's speed.
+        record: whether reservations are recorded, for an audit.
     """
     options = Options(POLICIES[policy], seed, INTERVAL, FACTOR, starts, record, seconds)
     outcome = run(grid, jobs, outages, options)

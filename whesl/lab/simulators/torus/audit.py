@@ -1,4 +1,4 @@
-"""Checks a recorded run on a torus against the rules, in plain Python that shares no code with the loop."""
+"""Audit of a recorded run on a torus, in plain Python that shares no code with the event loop."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def audit(
     failures: list[tuple[float, int]],
     predictions_keep_head: bool = True,
 ) -> list[str]:
-    """Return what breaks a rule; nothing for a run in order.
+    """Return one message for each violated rule of a run; an empty list if all rules hold.
 
-    Checked: partitions are boxes of the torus that hold the job; no node has two jobs; a job starts after its
-    arrival, runs for exactly its time at its last attempt, and is killed when and only when one of its
-    nodes fails; node-hours of successful and failed attempts add up; a head that is promised a start and is
-    not overtaken by a failure's victim or set back by a failure starts by then.
+    The rules: partitions are boxes of the torus that hold the job; no node runs two jobs; a job starts after
+    its arrival, runs for exactly its run time in its last attempt, and is killed exactly when one of its
+    nodes fails; node-hours of successful and failed attempts add up; a head starts by its promised time
+    unless a failure comes in between.
 
     Args:
         dims: nodes along each dimension.
-        jobs: as they were run.
-        outcome: recorded.
-        failures: (time, node), ascending.
-        predictions_keep_head: whether promises are checked.
+        jobs: the simulated jobs.
+        outcome: the outcome of a run with ``record``.
+        failures: (time in seconds, node) of each failure, ascending.
+        predictions_keep_head: whether promised starts are checked.
     """
     wrong: list[str] = []
     place: dict[int, tuple[float, frozenset[tuple[int, int, int]]]] = {}
@@ -157,7 +157,7 @@ def _ends(
 def _promises(
     promised: NDArray[Any], killed: list[tuple[float, int]], starts: dict[int, list[float]]
 ) -> list[str]:
-    """Return promises that were not kept, though no failure came between."""
+    """Return messages about promised starts that were broken without a failure in between."""
     wrong = []
     for job, made, by in promised.tolist():
         job = int(job)

@@ -1,8 +1,7 @@
-"""The event loop of a torus: a ``scheduling_pass`` of ``whesl.placement.policies.torus`` after each of its
-events.
+"""The event loop of a torus: each event is followed by a pass of ``whesl.placement.policies.torus``.
 
-At one instant jobs end first, then nodes fail, then jobs arrive. Failures are transient: the node is usable
-at once, the job that held it starts again from its beginning, and returns to its place by arrival.
+At equal times the order is: ends of jobs, failures of nodes, arrivals. Failures are transient: the node is
+usable at once, and the job on the node returns to its place by arrival and starts from its beginning.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ class Jobs(NamedTuple):
     """Jobs in order of arrival, each array of shape (jobs,).
 
     Attributes:
-        submit: in seconds, ascending.
-        size: nodes that a job asks for.
-        volume: nodes of the least box that holds them.
-        time: how long it runs, in seconds.
+        submit: times of submission in seconds, ascending.
+        size: number of nodes that each job requests.
+        volume: number of nodes of the smallest box that holds the job.
+        time: run time of each job, in seconds.
     """
 
     submit: NDArray[np.float64]
@@ -44,23 +43,24 @@ class Jobs(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the jobs ended, each array of shape (jobs,) unless another is given.
+    """The outcome of a run, each array of shape (jobs,) unless another shape is given.
 
     Attributes:
-        start: of the last attempt, in seconds.
-        end: in seconds.
-        box: of the last attempt at its end, shape (jobs, 6).
-        attempts: how often it was started.
-        wasted: node-seconds of the attempts that failures ended.
-        unused: integral of the nodes that are free beyond all that waiting jobs ask for, node-seconds.
-        hits: failures of nodes that held a job.
-        migrations: passes that moved running jobs.
-        event_time: when jobs start, move, end, are killed, in seconds, shape (events,), if recorded.
-        event_job: their jobs, shape (events,).
-        event_kind: START, MOVE, END, KILL, shape (events,).
-        event_box: where the job is from then on, or was, shape (events, 6).
-        promised: of each pass that left a job waiting: the head, the time, and when its reservation begins,
-            shape (passes, 3); empty if not recorded, and under "reliable", which may hold it back again.
+        start: start of each job's last attempt, in seconds.
+        end: end of each job, in seconds.
+        box: box of each job at its end, shape (jobs, 6).
+        attempts: number of attempts at each job.
+        wasted: node-seconds of each job's attempts that failures ended.
+        unused: integral of the free nodes beyond the waiting jobs' requests, in node-seconds.
+        hits: number of failures of nodes that held a job.
+        migrations: number of passes that moved running jobs.
+        event_time: time of each event, in seconds, shape (events,); empty if not recorded.
+        event_job: job of each event, shape (events,).
+        event_kind: kind of each event: START, MOVE, END or KILL, shape (events,).
+        event_box: box of the job from the event on, or up to its end, shape (events, 6).
+        promised: the head, the time, and the begin of the head's reservation, for each pass that left a job
+            waiting, shape (passes, 3); empty if not recorded, and under "reliable", which may delay the head
+            again.
     """
 
     start: NDArray[np.float64]
@@ -89,17 +89,17 @@ def run(
     failure_node: NDArray[np.int64],
     record: bool,
 ) -> Outcome:
-    """Run all jobs to their ends.
+    """Simulate all jobs to their ends.
 
     Args:
         geometry: the torus.
-        settings: how passes decide.
-        predictor: what they ask about nodes.
+        settings: settings of the passes.
+        predictor: the predictor that the passes ask about nodes.
         migration: whether running jobs may be moved.
-        jobs: in order of arrival; a box exists for each volume.
-        failure_time: when nodes fail, in seconds, ascending.
+        jobs: the jobs in order of arrival; a box exists for each volume.
+        failure_time: time of each failure in seconds, ascending.
         failure_node: the node of each failure.
-        record: whether events and reservations are kept.
+        record: whether events and reservations are recorded.
     """
     count = len(jobs.submit)
     nodes = len(predictor.event_offsets) - 1
@@ -114,7 +114,7 @@ def run(
     log, promised = np.empty((16, 9)), np.empty((16, 3))
     unused = 0.0
     now = jobs.submit[0] if count else 0.0
-    refused = -1  # the head for which packing anew did not help, until some job gives up its nodes
+    refused = -1  # head for which repacking the running jobs failed, reset when a job releases nodes
     while arrived < count or held > 0 or waiting > 0:
         then = jobs.submit[arrived] if arrived < count else np.inf
         for i in range(held):

@@ -9,26 +9,27 @@ import numpy as np
 if TYPE_CHECKING:
     from whesl.lab.simulators.torus.event_loop import Jobs, Outcome
 
-BOUND = 10.0  # seconds; shorter jobs count as so long in the bounded slowdown
+BOUND = 10.0  # seconds; the bounded slowdown counts shorter jobs as this long
 
 
 class Measures(NamedTuple):
-    """One run's figures.
+    """The measures of one run.
 
     Attributes:
-        jobs: how many ran.
-        wait: mean from arrival to the last start, in seconds.
-        response: mean from arrival to the end, in seconds.
+        jobs: number of jobs.
+        wait: mean time from arrival to the last start, in seconds.
+        response: mean time from arrival to the end, in seconds.
         slowdown: mean bounded slowdown, max(response, 10 s) / max(run time, 10 s). The document prints min in
-            the denominator, a slip: without any waiting SDSC's mean would be above its figure's axis.
+            the denominator, which must be a misprint: even without any waiting, SDSC's mean would be above
+            the range of the document's figure.
         utilised: work done as a share of the capacity between the first arrival and the last end.
-        unused: free capacity beyond all that waiting jobs ask for, as a share.
-        lost: the rest: work lost to failures, and nodes that could not be used.
-        killed: how often a failure ended an attempt.
-        killed_jobs: jobs that were killed at least once.
+        unused: free capacity beyond the waiting jobs' requests, as a share of the capacity.
+        lost: remaining share of the capacity: work lost to failures, and nodes that could not be used.
+        killed: number of attempts that a failure ended.
+        killed_jobs: number of jobs that were killed at least once.
         wasted: node-hours of the attempts that failures ended.
-        migrations: how often running jobs were packed anew.
-        makespan: from the first arrival to the last end, in seconds.
+        migrations: number of times that running jobs were repacked.
+        makespan: time from the first arrival to the last end, in seconds.
     """
 
     jobs: int
@@ -49,9 +50,9 @@ def measures(jobs: Jobs, outcome: Outcome, nodes: int) -> Measures:
     """Return a run's measures.
 
     Args:
-        jobs: as they were run.
-        outcome: what became of them.
-        nodes: those of the torus.
+        jobs: the simulated jobs.
+        outcome: the run's outcome.
+        nodes: number of nodes of the torus.
     """
     response = outcome.end - jobs.submit
     makespan = float(outcome.end.max() - jobs.submit.min())

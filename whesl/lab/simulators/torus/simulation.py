@@ -1,4 +1,4 @@
-"""A job log on a torus, from its inputs to its measures."""
+"""Simulation of a job log on a torus, with its measures."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """How a log is run on a torus.
+    """The settings of a simulation on a torus.
 
     Attributes:
         policy: one of ``RULES``.
         level: the document's ``a``: confidence of balancing, accuracy of tie-breaking, from 0 to 1.
         migration: whether running jobs may be moved.
         backfill: whether jobs may overtake the head of the queue.
-        per_query: tie-breaking draws for each question, instead of once for each failure.
-        seed: of tie-breaking's draws.
+        per_query: whether tie-breaking draws for each question, instead of once for each failure.
+        seed: random seed of tie-breaking.
     """
 
     policy: str = "balancing"
@@ -42,20 +42,32 @@ class Study:
 
 
 def shape(x: int = 4, y: int = 4, z: int = 8) -> Torus:
-    """Return a torus; BlueGene/L's 4 x 4 x 8 supernodes of 512 nodes by default. Errors as of ``torus``."""
+    """Return a torus; by default BlueGene/L's 4 x 4 x 8 supernodes of 512 nodes.
+
+    Args:
+        x: nodes along the first dimension.
+        y: nodes along the second dimension.
+        z: nodes along the third dimension.
+    """
     return torus(x, y, z)
 
 
 def nothing(nodes: int, begin: float, finish: float) -> History:
-    """Return a history without a failure."""
+    """Return a history without failures.
+
+    Args:
+        nodes: number of nodes.
+        begin: begin of the history, in seconds.
+        finish: end of the history, in seconds.
+    """
     return merged(nodes, begin, finish, ())
 
 
 def predictor(study: Study, truth: History) -> Compiled:
-    """Return what the policy asks, as arrays.
+    """Return the predictor that the policy asks, in compiled form.
 
     Args:
-        study: how a log is run.
+        study: settings of the simulation.
         truth: the failures that will happen.
     """
     if RULES[study.policy] == TIE_BREAKING and not study.per_query:
@@ -66,14 +78,14 @@ def predictor(study: Study, truth: History) -> Compiled:
 def simulate(
     geometry: Torus, jobs: Jobs, truth: History, study: Study, *, record: bool = False
 ) -> tuple[Outcome, Measures]:
-    """Run jobs on a torus.
+    """Simulate jobs on a torus, and return the outcome and its measures.
 
     Args:
         geometry: the torus.
-        jobs: in order of arrival.
-        truth: its failures, in the jobs' seconds.
-        study: how.
-        record: whether events are kept, for an audit.
+        jobs: the jobs in order of arrival.
+        truth: the nodes' failures, on the jobs' clock.
+        study: settings of the simulation.
+        record: whether events are recorded, for an audit.
     """
     per_query = study.per_query and RULES[study.policy] == TIE_BREAKING
     settings = Settings(RULES[study.policy], study.backfill, study.seed if per_query else -1)

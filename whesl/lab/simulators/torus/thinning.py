@@ -1,6 +1,6 @@
-"""Failure records of another machine on a torus: folded, thinned to a count, stretched over a log's time.
+"""Transfer of another machine's failure records to a torus: folded, thinned, and stretched over a log's time.
 
-What is kept is that failures come together: records of one instant are taken or left as a whole.
+Records with equal times are taken or left out together, which keeps the bursts of failures.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ DAY = 86400.0
 
 
 def thinned(history: History, nodes: int, begin: float, finish: float, count: int, seed: int) -> History:
-    """Return a number of transient failures on other nodes and in other time.
+    """Return a number of transient failures, mapped to other nodes and another time.
 
-    Node n becomes n modulo ``nodes``, so that neighbours stay neighbours; times are mapped linearly. Groups
-    of one instant are drawn without return; of the last one only so many are taken as are lacking.
+    Node n becomes n modulo ``nodes``, so neighbours stay neighbours; times are mapped linearly. Groups of
+    records with equal times are drawn without replacement; the last group is cut to reach ``count``.
 
     Args:
-        history: the records.
-        nodes: those of the torus.
-        begin: what the observation's begin becomes, in seconds.
-        finish: what its end becomes, in seconds.
-        count: how many failures.
-        seed: of the draw; a smaller count of the same seed is a part of a larger one.
+        history: the failure records.
+        nodes: number of nodes of the torus.
+        begin: new begin of the observed time, in seconds.
+        finish: new end of the observed time, in seconds.
+        count: number of failures.
+        seed: random seed of the draw; with equal seeds, a smaller draw is a subset of a larger draw.
 
     Raises:
-        UsageError: there are not so many.
+        UsageError: there are fewer than ``count`` records.
     """
     if not 0 <= count <= len(history):
         raise UsageError(
@@ -48,7 +48,13 @@ def thinned(history: History, nodes: int, begin: float, finish: float, count: in
 
 
 def within(history: History, begin: float, finish: float) -> History:
-    """Return the records of a part of the time, [begin, finish) in seconds, as the whole observation."""
+    """Return the records of a part of the observed time, as a history of that part alone.
+
+    Args:
+        history: the failure records.
+        begin: begin of the part, in seconds.
+        finish: end of the part (exclusive), in seconds.
+    """
     part = (history.start >= begin) & (history.start < finish)
     return History(
         history.nodes,
@@ -63,6 +69,12 @@ def within(history: History, begin: float, finish: float) -> History:
 
 
 def rate(history: History, begin: float, finish: float) -> float:
-    """Return the failures for each node and day in [begin, finish], in seconds."""
+    """Return the mean number of failures per node and day.
+
+    Args:
+        history: the failure records.
+        begin: begin of the counted time, in seconds.
+        finish: end of the counted time (inclusive), in seconds.
+    """
     inside = (history.start >= begin) & (history.start <= finish)
     return float(inside.sum()) / (history.nodes * max(finish - begin, 1.0) / DAY)

@@ -1,4 +1,4 @@
-"""Jobs of a log as a torus runs them."""
+"""Conversion of a log's jobs to jobs on a torus."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Workload:
     """The jobs of a log on a torus.
 
     Attributes:
-        jobs: for the event loop.
-        identifier: of each job in the log, shape (jobs,).
-        processors: that each asked for, shape (jobs,).
-        without: how many have no positive run time or no processors; they are left out.
-        oversized: lines of jobs larger than the torus that were left out.
-        grown: how many need a larger box than their nodes, since no box has exactly so many.
+        jobs: the jobs as arrays for the event loop.
+        identifier: identifier of each job in the log, shape (jobs,).
+        processors: number of processors that each job requests, shape (jobs,).
+        without: number of jobs left out for lack of a positive run time or of processors.
+        oversized: line numbers of jobs left out because they are larger than the torus.
+        grown: number of jobs in a box larger than requested, since no box has exactly the requested nodes.
     """
 
     jobs: Jobs
@@ -39,14 +39,14 @@ class Workload:
 
 
 def workload(log: Log, geometry: Torus, supernode: int, load: float, *, skip_oversized: bool) -> Workload:
-    """Return a log's jobs: requested processors (else allocated ones) in supernodes, and real run times.
+    """Return a log's jobs, sized in supernodes by requested (else allocated) processors, with real run times.
 
     Args:
         log: the job log.
         geometry: the torus of supernodes.
-        supernode: processors of each.
-        load: what each run time is multiplied by, the document's ``c``.
-        skip_oversized: leave out jobs that do not fit the torus, instead of an error.
+        supernode: number of processors of a supernode.
+        load: factor on each run time, the document's ``c``.
+        skip_oversized: whether jobs that do not fit the torus are left out instead of being an error.
 
     Raises:
         UsageError: a job is larger than the torus, or none is left.

@@ -1,1 +1,1 @@
-"""Workflows (DAGs) on nodes that fail: RANK_HYBD, FLAW and FIFO."""
+"""Simulation of workflows (DAGs) on nodes that fail, under RANK_HYBD, FLAW and FIFO."""

@@ -1,4 +1,4 @@
-"""Checks a run against the model with no code of the simulator: the schedule has to be possible."""
+"""Audit of a workflow simulation against the model, with no code shared with the simulator."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _CLOSE = 1e-6
 
 
 def audit(workload: Workload, history: History | None, outcome: Outcome) -> None:
-    """Check a run.
+    """Check a run, and raise the first violation.
 
     Args:
         workload: the tasks on their machine.
         history: the failures that happened.
-        outcome: of the run.
+        outcome: the run's outcome.
 
     Raises:
-        WheslError: what is not possible.
+        WheslError: the run violates a rule.
     """
     unfinished = set(range(len(workload.workflow))) - {row[0] for row in outcome.attempts.rows() if row[4]}
     problems = [f"task {task} never ends" for task in sorted(unfinished)] or [
@@ -51,7 +51,7 @@ def _parents(workload: Workload, task: int) -> list[tuple[int, float]]:
 
 
 def _completions(workload: Workload, outcome: Outcome) -> list[str]:
-    """Each task ends once, after its parents, and takes what the graph says."""
+    """Return violations of: each task ends once, starts after its parents, and takes the graph's time."""
     found = []
     ends: dict[int, tuple[int, float]] = {}
     rows = list(outcome.attempts.rows())
@@ -71,13 +71,13 @@ def _completions(workload: Workload, outcome: Outcome) -> list[str]:
         full = over + float(workload.cost[task, node])
         if (completed and abs(end - start - full) > _CLOSE) or end - start > full + _CLOSE:
             found.append(f"task {task} takes {end - start} s on node {node}, where {full} s are needed")
-        if not completed and end > ends[task][1]:  # one of no length may start and end when it is killed
+        if not completed and end > ends[task][1]:  # equal for an attempt of no length
             found.append(f"task {task} is killed after its end")
     return found
 
 
 def _nodes(workload: Workload, attempts: Attempts) -> list[str]:
-    """No node holds two tasks at once, and no task runs twice at once."""
+    """Return violations of: no node runs two tasks at once, and no task runs twice at once."""
     found = []
     for what, owner in (("node", 1), ("task", 0)):
         spans = defaultdict(list)
@@ -92,7 +92,7 @@ def _nodes(workload: Workload, attempts: Attempts) -> list[str]:
 
 
 def _failures(workload: Workload, history: History | None, outcome: Outcome) -> list[str]:
-    """What a failure meets is killed at that time, and nothing else is."""
+    """Return violations of: an attempt is killed exactly when a node it uses or still reads from fails."""
     downs = defaultdict(list)
     if history is not None:
         for node, start, end in zip(history.node, history.start, history.end, strict=True):
@@ -117,7 +117,7 @@ def _failures(workload: Workload, history: History | None, outcome: Outcome) -> 
 
 
 def _sums(workload: Workload, outcome: Outcome) -> list[str]:
-    """Loss, reschedulings and makespans are those of the attempts."""
+    """Return violations of: loss, reschedulings and makespans equal those of the attempts."""
     rows = list(outcome.attempts.rows())
     loss = sum(end - start for _, _, start, end, completed in rows if not completed)
     kills = sum(not completed for *_, completed in rows)

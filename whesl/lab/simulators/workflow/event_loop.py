@@ -1,4 +1,4 @@
-"""The event loop: compiled for the ranked policies, in plain Python for any other."""
+"""The event loop of workflow simulations, compiled for ranked policies, else in plain Python."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.compiled_predictor import Compiled
 
 _GOING, _OVER, _STUCK, _FULL = range(4)
-# A predictor whose answers change with a node's age is asked again this often while tasks wait, in seconds.
+# Interval in seconds at which a predictor whose answers depend on a node's age is asked again.
 AGAIN = 300.0
-# With nothing else to come, a task that no node is safe for is waited for this long, in seconds.
+# Time in seconds after the last event in which a task without a safe node may still start.
 PATIENCE = 30 * 86400.0
 
 
 @jit
 def _fails(failures: Failures, node: int, start: float, duration: float) -> bool:
-    """Return whether a node does fail in [start, start + duration)."""
+    """Return whether a node really fails in [start, start + duration)."""
     first = failures.offsets[node]
     last = failures.offsets[node + 1]
     index = first + np.searchsorted(failures.start[first:last], start, side="left")
@@ -70,7 +70,7 @@ def _count(
     answers: NDArray[np.int8],
     seen: NDArray[np.bool_],
 ) -> None:
-    """Count the answers about one task, and those that were the first about a node in this pass."""
+    """Count the answers about one task, and those that are the first about a node in this pass."""
     now = state.clock[0]
     for node in range(len(answers)):
         if answers[node] >= 0:
@@ -87,10 +87,10 @@ def _count(
 def _pass(
     workload: Workload, failures: Failures, state: State, compiled: Compiled, hybrid: bool, weighs: bool
 ) -> int:
-    """Seek nodes for the ready tasks in their order; return how many were started.
+    """Seek nodes for the ready tasks in order; return the number of started tasks.
 
     For the accuracy that the scheduler sees (AAA), each free node counts once in a pass with a ready task:
-    with the first task that it was asked about, or, where it was not, with the first ready one.
+    for the first task that the policy asked about, or for the first ready task if the policy did not ask.
     """
     nodes = len(state.task)
     free = np.zeros(nodes, dtype=np.bool_)
@@ -143,7 +143,7 @@ def _pass(
 
 @jit
 def _wake(state: State, compiled: Compiled) -> float:
-    """Return when an answer about a free node may change although nothing happens, in seconds."""
+    """Return the time at which an answer about a free node may change without an event, in seconds."""
     now = state.clock[0]
     time = np.inf
     if state.counts[POOLED] == 0:
@@ -171,9 +171,9 @@ def _run(
     weighs: bool,
     last: float,
 ) -> tuple[int, float]:
-    """Run until the tasks are done, none can go on, or the record of attempts has no room left.
+    """Run until the tasks are done, no task can start, or the record of attempts is full.
 
-    ``last`` is when something was started last; it is returned with the reason.
+    Returns the reason, and the time of the last start or event; ``last`` is that time before the call.
     """
     tasks = len(state.status)
     while state.counts[ENDED] < tasks:
@@ -193,12 +193,12 @@ def _run(
 
 
 def ready(workload: Workload, state: State, compiled: Compiled) -> Ready:
-    """Return what a policy sees.
+    """Return the view of a policy in plain Python.
 
     Args:
         workload: the tasks.
-        state: of the machine.
-        compiled: what is asked about the sources of a task's input.
+        state: the machine's state.
+        compiled: the predictor, asked about the sources of a task's input.
     """
     task = state.pool[: state.counts[POOLED]].copy()
     free = (state.task < 0) & ~state.down
@@ -219,10 +219,16 @@ def ready(workload: Workload, state: State, compiled: Compiled) -> Ready:
 
 
 def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compiled) -> int:
-    """Ask a policy once and start the tasks that it chooses; return how many.
+    """Ask a policy once and start the tasks that it chooses; return the number of tasks.
+
+    Args:
+        workload: the tasks.
+        state: the machine's state, changed in place.
+        policy: the policy.
+        compiled: the predictor that the policy asks about nodes.
 
     Raises:
-        WheslError: it starts what is not ready, or on a node that it may not have.
+        WheslError: the policy starts a task that is not ready, or on a node that is not free.
     """
     view = ready(workload, state, compiled)
     if not len(view.task):
@@ -247,20 +253,20 @@ def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compi
 def run(
     workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Compiled, plain: bool = False
 ) -> State:
-    """Run all tasks to their end.
+    """Simulate all tasks to their ends.
 
     Args:
         workload: the tasks.
         failures: the down times of the nodes.
-        policy: a ``Ranked`` one runs compiled, any other in plain Python.
-        compiled: what the policy asks about nodes.
-        plain: in plain Python in any case; answers are not counted then.
+        policy: the policy; a ``Ranked`` policy runs compiled, other policies in plain Python.
+        compiled: the predictor that the policy asks about nodes.
+        plain: whether a ``Ranked`` policy also runs in plain Python, which does not count answers.
 
     Returns:
-        The last state.
+        The state at the end.
 
     Raises:
-        WheslError: tasks that never start: the policy finds no node for them, or none comes back.
+        WheslError: some tasks never start, since the policy finds no node or no node comes back.
     """
     state = initial(workload, failures)
     last = float(workload.arrival.max())

@@ -1,7 +1,7 @@
 """Generated workflows: layered random graphs of the kind that FLAW's evaluation takes from a test bench.
 
-The test bench itself is not to be had: sizes are those that the document prints, all else is drawn for each
-graph and stated here. They are synthetic.
+The test bench is not available. Sizes are the document's printed sizes; all other properties are drawn for
+each graph as stated here, so the workflows are synthetic.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from whesl.lab.readers.workflow_graph import Graph, graph
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-# FLAW, section V.A: one time unit of a graph is five minutes.
+# Seconds of a graph's time unit: five minutes (FLAW, section V.A).
 UNIT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is drawn for each graph, each uniformly between two bounds.
+    """The random properties of a graph, each drawn uniformly between two bounds.
 
     Attributes:
-        tasks: how many tasks (the document's DAG size).
-        layers: how many layers, in which tasks stand at random; each has at least one.
+        tasks: number of tasks (the document's DAG size).
+        layers: number of layers; tasks are assigned to layers at random, at least one to each layer.
         meshing: the mean number of parents besides the first (meshing degree).
-        length: how many layers an edge may span (edge length).
-        work: the mean of the tasks' run times in units of five minutes; each is uniform from 1 to twice
-            the mean.
-        communication: the mean transfer over the mean run time (CCR); each is uniform from 0 to
-            twice its mean.
+        length: largest number of layers that an edge spans (edge length).
+        work: mean run time of the tasks in units of five minutes; run times are uniform from 1 to twice the
+            mean less 1.
+        communication: mean transfer time / mean run time (CCR); transfers are uniform from 0 to twice the
+            mean.
     """
 
     tasks: tuple[int, int] = (175, 249)
@@ -44,11 +44,11 @@ class Shape:
 
 
 def layered(generator: Generator, shape: Shape, name: str = "layered") -> Graph:
-    """Return a random graph; its edges' sizes are seconds of transfer (a bandwidth of 1).
+    """Return a random graph; sizes of edges are seconds of transfer, as for a bandwidth of 1.
 
     Args:
-        generator: of random numbers.
-        shape: what is drawn.
+        generator: generator of random numbers.
+        shape: bounds of the random properties.
         name: the workflow's name.
     """
     count = int(generator.integers(shape.tasks[0], shape.tasks[1], endpoint=True))
@@ -63,7 +63,7 @@ def layered(generator: Generator, shape: Shape, name: str = "layered") -> Graph:
     for task in range(int(np.searchsorted(layer, 1)), count):
         low, high = first[max(0, layer[task] - length)], first[layer[task]]
         wanted = min(1 + int(generator.poisson(meshing)), int(high - low))
-        # One parent stands in the layer just above, so that the layers are those of the graph.
+        # One parent is in the layer just above, which makes a task's layer its depth in the graph.
         above = int(generator.integers(first[layer[task] - 1], high))
         others = generator.choice(np.arange(low, high), size=wanted, replace=False)
         for parent in dict.fromkeys([above, *others.tolist()][:wanted]):

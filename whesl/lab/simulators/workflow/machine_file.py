@@ -1,4 +1,4 @@
-"""The machine that workflows run on, as TOML, and predictors by their names on the command line."""
+"""Reader of the machine that workflows run on, as TOML, and of predictors by their command-line names."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 _ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000
-# Bytes a second between two nodes by default: 10 Gbit/s.
+# Default bandwidth between two nodes in bytes a second: 10 Gbit/s.
 BANDWIDTH = 1.25e9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Machine:
-    """Nodes and what joins them.
+    """Nodes and the network between them.
 
     Attributes:
-        speed: of each node; a task takes its run time divided by it, shape (nodes,).
-        bandwidth: bytes a second between two nodes.
+        speed: relative speed of each node, shape (nodes,); a task takes its run time / speed.
+        bandwidth: bandwidth between two nodes, in bytes a second.
     """
 
     speed: NDArray[np.float64]
@@ -39,17 +39,17 @@ class Machine:
 
 
 def uniform(nodes: int, bandwidth: float = BANDWIDTH) -> Machine:
-    """Return nodes of speed 1.
+    """Return a machine of nodes with speed 1.
 
     Args:
-        nodes: how many.
-        bandwidth: bytes a second between two of them.
+        nodes: number of nodes.
+        bandwidth: bandwidth between two nodes, in bytes a second.
     """
     return Machine(np.ones(nodes), bandwidth)
 
 
 class _Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Nodes that are alike, by their names or their number."""
+    """A group of equal nodes, given by names or number."""
 
     names: str = ""
     count: int = 0
@@ -58,7 +58,7 @@ class _Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of resources; what is not about workflows may stand in it."""
+    """The content of a file of resources; keys that do not concern workflows are allowed."""
 
     nodes: list[_Group] | int
     bandwidth: float = BANDWIDTH
@@ -68,13 +68,14 @@ class _Form(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> Machine:
-    """Read a machine: ``bandwidth`` in bytes a second, nodes by number or as ``[[nodes]]``.
+    """Read a machine from a file: ``bandwidth`` in bytes a second, ``nodes`` as a number or as ``[[nodes]]``.
 
     Args:
         path: the file.
 
     Raises:
-        UsageError: it cannot be read, is no TOML, or says what is not known; with its line.
+        UsageError: the file cannot be read, is no TOML, or has unknown keys or values; the message names the
+            line.
     """
     document = toml.load(path, _ACCEPTED)
     found = document.whole(_Form)
@@ -106,19 +107,19 @@ def read(path: Path) -> Machine:
 
 
 def predictor(text: str, truth: History, at: float, seed: int, threshold: float | None) -> ArrayPredictor:
-    """Return a predictor by its name; those that are fitted see the failures before a time, then observe.
+    """Return a predictor by its name; it is fitted, if at all, to the failures before ``at``.
 
     Args:
-        text: as ``whesl.lab.predictor_evaluation.catalogue`` names them.
+        text: a name of ``whesl.lab.predictor_evaluation.catalogue``.
         truth: the failures that will happen.
-        at: when the first workflow arrives, in seconds.
-        seed: of the draws.
-        threshold: the probability from which on it says yes; None for its own.
+        at: arrival of the first workflow, in seconds.
+        seed: random seed of the predictor.
+        threshold: least probability that is an alarm; None for the predictor's own threshold.
 
     Raises:
-        UsageError: there is none of that name, or there is no past to fit it to.
+        UsageError: there is no predictor of that name, or no past to fit it to.
     """
-    from whesl.lab.predictor_evaluation import catalogue  # loads what is compiled, and a machine does not
+    from whesl.lab.predictor_evaluation import catalogue  # loads numba
 
     found = catalogue.made(catalogue.asked(text), truth, at, seed)
     return found if threshold is None else found.at_threshold(threshold)

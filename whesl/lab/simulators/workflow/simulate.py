@@ -1,4 +1,4 @@
-"""One simulated run of workflows, and what it measured."""
+"""Simulation of workflows under a policy, with its measures."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Attempts:
     """Attempts of tasks in the order of their ends; arrays of shape (attempts,).
 
     Attributes:
-        task: which task.
-        node: where.
-        start: when it was dispatched, in seconds; its transfers begin then.
-        end: when it ended or was killed, in seconds.
-        completed: whether it was not killed.
+        task: index of the task.
+        node: index of the node.
+        start: time of dispatch in seconds, at which the transfers begin.
+        end: time at which the attempt completed or was killed, in seconds.
+        completed: True for a completed attempt, False for a killed attempt.
     """
 
     task: NDArray[np.int64]
@@ -44,32 +44,32 @@ class Attempts:
     completed: NDArray[np.bool_]
 
     def rows(self) -> Iterator[tuple[int, int, float, float, bool]]:
-        """Yield task, node, start, end and whether it was not killed, of each."""
+        """Yield (task, node, start, end, completed) of each attempt."""
         columns = (self.task, self.node, self.start, self.end, self.completed)
         return zip(*(column.tolist() for column in columns), strict=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """What a run measured.
+    """The measures of a run.
 
     Attributes:
-        policy: its name.
-        predictor: its name.
-        makespan: from each workflow's arrival to its last end, in seconds, shape (workflows,).
-        loss: seconds of killed attempts, transfers included.
-        reschedulings: how many attempts were killed.
-        aaa: the share of right answers, each free node asked about once in each pass with a ready task; nan
-            where nothing was asked.
-        asked: how many answers that share is of.
-        aaa_asked: the share of right answers to the questions that the policy asked itself.
-        questions: how many those were.
-        submit: when each task became ready, in seconds, shape (tasks,).
-        start: when it was dispatched last, in seconds.
-        end: when it ended, in seconds.
-        node: where.
-        killed: how many of its attempts were killed.
-        lost: seconds of those.
+        policy: the policy's name.
+        predictor: the predictor's name.
+        makespan: time from each workflow's arrival to its last task's end, in seconds, shape (workflows,).
+        loss: total time of killed attempts, with transfers, in seconds.
+        reschedulings: number of killed attempts.
+        aaa: the share of right answers, with each free node counted once in each pass with a ready task; nan
+            without answers.
+        asked: number of answers that ``aaa`` counts.
+        aaa_asked: the share of right answers to the policy's own questions.
+        questions: number of the policy's own questions.
+        submit: time at which each task became ready, in seconds, shape (tasks,).
+        start: time of each task's last dispatch, in seconds, shape (tasks,).
+        end: end of each task, in seconds, shape (tasks,).
+        node: node on which each task completed, shape (tasks,).
+        killed: number of killed attempts at each task, shape (tasks,).
+        lost: total time of each task's killed attempts, in seconds, shape (tasks,).
         attempts: all attempts.
     """
 
@@ -99,17 +99,17 @@ def simulate(
     *,
     plain: bool = False,
 ) -> Outcome:
-    """Run workflows to their end.
+    """Simulate workflows to their ends.
 
     Args:
         workload: the tasks on their machine.
-        policy: who starts where.
+        policy: the policy that assigns tasks to nodes.
         history: the failures that happen; None for none.
-        predictor: what a policy that asks is told; None for one that expects no failure.
-        plain: the loop in plain Python for a compiled policy too.
+        predictor: the predictor that the policy asks; None for a policy that expects no failure.
+        plain: whether a compiled policy also runs in plain Python.
 
     Raises:
-        WheslError: failures of another machine, a policy that asks without a predictor, or tasks that
+        WheslError: the history belongs to another machine, the policy lacks its predictor, or some tasks
             never end.
     """
     nodes = workload.cost.shape[1]

@@ -1,10 +1,10 @@
 """The state of a simulated machine with workflows, and its transitions, as functions of arrays.
 
-The model: transfers begin when a task is dispatched, run in parallel, and count as its execution. What a
-task has written lies on its node: out of reach while that is down, and back afterwards. A node that fails
-kills the task that runs on it, and those elsewhere that still read from it; they go back into the pool and
-start over.
-At one instant: ends, nodes that come back, failures, arrivals; then the policy decides.
+The model: transfers begin when a task is dispatched, run in parallel, and count as its execution. A task's
+output lies on the task's node: out of reach while the node is down, in reach again afterwards. A failure of a
+node kills the task on the node and the tasks elsewhere that still read from the node; killed tasks return to
+the pool and start over. At equal times the order is: ends of tasks, repairs, failures, arrivals, decisions of
+the policy.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.compiled_predictor import Compiled
 
 BLOCKED, READY, RUNNING, DONE = range(4)
-# Positions in State.count.
+# Indices into ``State.counts``.
 POOLED, ENDED, RESCHEDULED, ATTEMPTS, ASKED, RIGHT, NODES_ASKED, NODES_RIGHT = range(8)
 
 
 class State(NamedTuple):
-    """Arrays that the transitions change in place.
+    """The state of a simulated machine; the transitions change its arrays in place.
 
     Attributes:
         clock: the present time, in seconds, shape (1,).
-        status: of each task, one of the four states, shape (tasks,).
-        missing: parents of each task that are not done.
-        since: when it came into the pool, in seconds.
-        node: where it runs, or where its output lies; -1 before.
-        start: when it was dispatched last, in seconds.
-        finish: when it ends, or has ended, in seconds.
-        lost: seconds of attempts that were killed.
-        killed: how many attempts of it were killed.
-        pool: ready tasks in the policy's order, the first ``counts[POOLED]`` of it.
-        waiting: ready tasks of each workflow, shape (workflows,).
+        status: status of each task: BLOCKED, READY, RUNNING or DONE, shape (tasks,).
+        missing: number of unfinished parents of each task, shape (tasks,).
+        since: time at which each task last entered the pool, in seconds, shape (tasks,).
+        node: node that each task runs on or has run on; -1 before, shape (tasks,).
+        start: time of each task's last dispatch, in seconds, shape (tasks,).
+        finish: time at which each task ends or ended, in seconds, shape (tasks,).
+        lost: total time of each task's killed attempts, in seconds, shape (tasks,).
+        killed: number of killed attempts at each task, shape (tasks,).
+        pool: ready tasks in the policy's order, in the first ``counts[POOLED]`` elements, shape (tasks,).
+        waiting: number of ready tasks of each workflow, shape (workflows,).
         arrived: whether each workflow has arrived.
-        task: what each node runs, or -1, shape (nodes,).
-        down: whether it is down.
-        back: when it is up again, in seconds.
-        upcoming: the index of its next failure.
-        counts: how many tasks are in the pool, ended, killed attempts, attempts, questions to the predictor,
-            right answers, nodes asked about once in each pass, right answers of those; shape (8,).
-        attempt: task and node of each attempt that is over, shape (room, 2).
-        span: dispatch and end of each, in seconds, shape (room, 2).
-        completed: whether it was not killed, shape (room,).
+        task: task on each node, or -1, shape (nodes,).
+        down: whether each node is down, shape (nodes,).
+        back: time at which each node that is down comes back, in seconds, shape (nodes,).
+        upcoming: index of each node's next failure, shape (nodes,).
+        counts: numbers of pooled tasks, ended tasks, killed attempts, ended attempts, questions to the
+            predictor, right answers, nodes counted once in each pass, and right answers about these nodes,
+            shape (8,).
+        attempt: task and node of each ended attempt, shape (room, 2).
+        span: dispatch and end of each ended attempt, in seconds, shape (room, 2).
+        completed: whether each ended attempt completed, shape (room,).
     """
 
     clock: NDArray[np.float64]
@@ -120,7 +121,14 @@ def grown(state: State) -> State:
 
 @jit
 def enter(workload: Workload, state: State, task: int, arrival: bool) -> None:
-    """Put a task into the pool: in the order of arrival, or by descending rank; ties by number."""
+    """Put a task into the pool, in order of arrival or by descending rank; ties are broken by index.
+
+    Args:
+        workload: the tasks.
+        state: the state, changed in place.
+        task: index of the task.
+        arrival: whether the pool is in order of arrival, not by rank.
+    """
     now = state.clock[0]
     state.status[task] = READY
     state.since[task] = now
@@ -144,7 +152,13 @@ def enter(workload: Workload, state: State, task: int, arrival: bool) -> None:
 
 @jit
 def leave(workload: Workload, state: State, position: int) -> None:
-    """Take the task at a position out of the pool."""
+    """Remove a task from the pool.
+
+    Args:
+        workload: the tasks.
+        state: the state, changed in place.
+        position: the task's position in the pool.
+    """
     state.waiting[workload.workflow[state.pool[position]]] -= 1
     pooled = state.counts[POOLED] - 1
     for other in range(position, pooled):
@@ -154,7 +168,7 @@ def leave(workload: Workload, state: State, position: int) -> None:
 
 @jit
 def _over(state: State, task: int, completed: bool) -> None:
-    """Write down an attempt, and free its node."""
+    """Record an attempt that has ended, and free its node."""
     index = state.counts[ATTEMPTS]
     node = state.node[task]
     state.attempt[index, 0] = task
@@ -179,7 +193,7 @@ def _kill(workload: Workload, state: State, task: int, arrival: bool) -> None:
 
 @jit
 def _fail(workload: Workload, state: State, node: int, arrival: bool) -> None:
-    """Kill what runs on a node that has failed, and what still reads from it."""
+    """Kill the task on a failed node, and the tasks that still read from the node."""
     now = state.clock[0]
     if state.task[node] >= 0:
         _kill(workload, state, state.task[node], arrival)
@@ -198,7 +212,13 @@ def _fail(workload: Workload, state: State, node: int, arrival: bool) -> None:
 
 @jit
 def upcoming(workload: Workload, failures: Failures, state: State) -> float:
-    """Return the time of the next event, in seconds; ``inf`` where there is none."""
+    """Return the time of the next event, in seconds; ``inf`` if there is none.
+
+    Args:
+        workload: the tasks.
+        failures: the down times of the nodes.
+        state: the state.
+    """
     time = np.inf
     for node in range(len(state.task)):
         if state.task[node] >= 0:
@@ -215,14 +235,14 @@ def upcoming(workload: Workload, failures: Failures, state: State) -> float:
 
 @jit
 def advance(workload: Workload, failures: Failures, state: State, now: float, arrival: bool) -> None:
-    """Go on to a time, and let all happen that is due.
+    """Advance the clock to a time, and perform all events that are due.
 
     Args:
         workload: the tasks.
-        failures: the down times.
-        state: is changed.
-        now: in seconds; not beyond the next event.
-        arrival: whether the pool is in the order of arrival, not by rank.
+        failures: the down times of the nodes.
+        state: the state, changed in place.
+        now: the time in seconds, at most that of the next event.
+        arrival: whether the pool is in order of arrival, not by rank.
     """
     state.clock[0] = now
     for node in range(len(state.task)):
@@ -258,14 +278,15 @@ def advance(workload: Workload, failures: Failures, state: State, now: float, ar
 def durations(
     workload: Workload, state: State, task: int, free: NDArray[np.bool_], out: NDArray[np.float64]
 ) -> bool:
-    """Fill in what a task would take on each free node; return whether all that it reads is in reach.
+    """Compute a task's duration on each free node; return whether all of the task's inputs are in reach.
 
     Args:
         workload: the tasks.
-        state: of the machine.
-        task: a ready one.
-        free: nodes that it may have, shape (nodes,).
-        out: seconds with its transfers; ``inf`` on the others, shape (nodes,).
+        state: the machine's state.
+        task: index of a ready task.
+        free: whether each node is free, shape (nodes,).
+        out: filled with the durations including transfers, in seconds; ``inf`` on other nodes, shape
+            (nodes,).
     """
     first = workload.parent_offsets[task]
     last = workload.parent_offsets[task + 1]
@@ -292,15 +313,15 @@ def exposures(
     free: NDArray[np.bool_],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill in the probability that a node which a task reads from fails meanwhile, on each free node.
+    """Compute, for each free node, the probability that a source of a task's input fails during the transfer.
 
     Args:
         workload: the tasks.
-        state: of the machine.
+        state: the machine's state.
         compiled: the predictor.
-        task: a ready one.
-        free: nodes that it may have, shape (nodes,).
-        out: shape (nodes,); 0 on the others.
+        task: index of a ready task.
+        free: whether each node is free, shape (nodes,).
+        out: filled with the probabilities; 0 on other nodes, shape (nodes,).
     """
     out[:] = 0.0
     for edge in range(workload.parent_offsets[task], workload.parent_offsets[task + 1]):
@@ -315,7 +336,7 @@ def exposures(
 
 @jit
 def until_next(state: State) -> float:
-    """Return the seconds until the next running task ends; ``inf`` where none runs."""
+    """Return the time until the next running task ends, in seconds; ``inf`` if no task runs."""
     wait = np.inf
     for node in range(len(state.task)):
         if state.task[node] >= 0:
@@ -325,7 +346,15 @@ def until_next(state: State) -> float:
 
 @jit
 def dispatch(workload: Workload, state: State, position: int, node: int, duration: float) -> None:
-    """Start the ready task at a position of the pool on a free node, for so many seconds."""
+    """Start a ready task on a free node.
+
+    Args:
+        workload: the tasks.
+        state: the state, changed in place.
+        position: the task's position in the pool.
+        node: index of the node.
+        duration: the task's duration, in seconds.
+    """
     task = state.pool[position]
     leave(workload, state, position)
     state.status[task] = RUNNING

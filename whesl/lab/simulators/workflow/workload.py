@@ -1,4 +1,4 @@
-"""Workflows on the nodes of one machine, as arrays: run times, transfers, ranks."""
+"""Workflows on the nodes of one machine as arrays: run times, transfers, ranks."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class Workload(NamedTuple):
-    """Tasks of one or several workflows; offsets delimit each task's part, shape (tasks + 1,).
+    """The tasks of one or several workflows; offsets, of shape (tasks + 1,), delimit each task's edges.
 
     Attributes:
-        cost: seconds that a task computes on a node, shape (tasks, nodes).
-        workflow: the workflow of each task, shape (tasks,).
-        arrival: when each workflow arrives, in seconds, shape (workflows,).
+        cost: computing time of each task on each node, in seconds, shape (tasks, nodes).
+        workflow: index of each task's workflow, shape (tasks,).
+        arrival: arrival of each workflow, in seconds, shape (workflows,).
         rank: each task's upward rank, in seconds, shape (tasks,).
-        parent_offsets: into ``parents`` and ``transfer``.
-        parents: the tasks that a task reads from.
-        transfer: seconds that the reading takes from another node; from the same node none.
-        child_offsets: into ``children``.
-        children: the tasks that read from a task.
+        parent_offsets: each task's offset into ``parents`` and ``transfer``.
+        parents: tasks that a task reads from, shape (edges,).
+        transfer: time to read from a parent on another node, in seconds; 0 on the same node; shape (edges,).
+        child_offsets: each task's offset into ``children``.
+        children: tasks that read from a task, shape (edges,).
     """
 
     cost: NDArray[np.float64]
@@ -45,12 +45,12 @@ class Workload(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """Down times of the nodes; those of node i stand at ``offsets[i]:offsets[i + 1]``, ascending.
+    """Down times of the nodes; the down times of node i stand at ``offsets[i]:offsets[i + 1]``, ascending.
 
     Attributes:
-        offsets: shape (nodes + 1,).
-        start: when the node fails, in seconds.
-        end: when it is back, in seconds.
+        offsets: offset of each node's down times, shape (nodes + 1,).
+        start: times of the failures, in seconds.
+        end: times of the repairs, in seconds.
     """
 
     offsets: NDArray[np.int64]
@@ -62,11 +62,11 @@ def failures(history: History | None, nodes: int) -> Failures:
     """Return a history's failures by node.
 
     Args:
-        history: None for nodes that never fail.
-        nodes: how many nodes the machine has.
+        history: the failures; None for nodes that never fail.
+        nodes: number of nodes of the machine.
 
     Raises:
-        WheslError: the history is of another number of nodes.
+        WheslError: the history has another number of nodes.
     """
     if history is None:
         return Failures(np.zeros(nodes + 1, dtype=np.int64), np.zeros(0), np.zeros(0))
@@ -83,10 +83,17 @@ def ranks(
     transfer: NDArray[np.float64],
     tasks: Sequence[str],
 ) -> NDArray[np.float64]:
-    """Return each task's upward rank: the mean length of the longest way from its start to the last end.
+    """Return each task's upward rank: the mean length of the longest path to the workflow's end.
 
-    ``rank(t) = mean(cost(t)) + max over children(mean(transfer) + rank(child))``, the mean transfer taken
-    over all pairs of nodes, on the same node none (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
+    ``rank(t) = mean(cost(t)) + max over children(mean(transfer) + rank(child))``; the mean transfer is over
+    all pairs of nodes, with 0 on the same node (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
+
+    Args:
+        cost: computing time of each task on each node, in seconds, shape (tasks, nodes).
+        parent: index of the task at the beginning of each edge, shape (edges,).
+        child: index of the task at the end of each edge, shape (edges,).
+        transfer: transfer time of each edge between different nodes, in seconds, shape (edges,).
+        tasks: names of the tasks, for messages.
     """
     rank: NDArray[np.float64] = cost.mean(axis=1)
     nodes = cost.shape[1]
@@ -110,13 +117,13 @@ def workload(
 
     Args:
         graphs: the workflows.
-        speed: of each node, shape (nodes,); a task takes its run time divided by it.
-        bandwidth: bytes a second between two nodes.
-        arrival: when each workflow arrives, in seconds.
-        costs: seconds of each task on each node, for nodes that are not merely faster or slower.
+        speed: relative speed of each node, shape (nodes,); a task takes its run time / speed.
+        bandwidth: bandwidth between two nodes, in bytes a second.
+        arrival: arrival of each workflow, in seconds.
+        costs: computing time of each task on each node in seconds, in place of run time / speed.
 
     Raises:
-        WheslError: no node, a speed or bandwidth that is not positive.
+        WheslError: there is no node, or a speed or the bandwidth is not positive.
     """
     if not len(speed) or not np.all(speed > 0) or not bandwidth > 0:
         raise WheslError("a machine has at least one node; speeds and the bandwidth are above 0")

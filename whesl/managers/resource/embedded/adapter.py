@@ -1,4 +1,4 @@
-"""The port's two faces for the local resource manager."""
+"""The local resource manager behind the port: ``LocalScheduler`` (outside), ``LocalAllocation`` (inside)."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from whesl.managers.resource.step_process import StepProcess, start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
 
-# How long a node may take to answer, in seconds; a node that hangs is treated as one that does not live.
+# Seconds for which ``LocalAllocation.signal`` waits for the nodes' answers; a hung node gives none.
 NODE_TIMEOUT = 1.0
 _Answer = TypeVar("_Answer", bound=protocol.Message)
 
 
 class LocalScheduler:
-    """The outside face.
+    """The outside face of the port for the local resource manager.
 
     Args:
-        directory: the cluster's directory; None means WHESL_LOCAL, else the default one.
+        directory: the cluster's directory; None takes WHESL_LOCAL's, or the default cluster's.
         patience: seconds to wait for a server that is being restarted.
     """
 
@@ -60,13 +60,13 @@ class LocalScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> LocalScheduler:
-        """Return that of a certain cluster; see the port."""
+        """Return the scheduler of the cluster in ``cluster["WHESL_LOCAL"]``, or else of the default one."""
         return cls(cluster.get("WHESL_LOCAL") or None)
 
     def submit(self, request: JobRequest) -> str:
-        """Submit once; the server itself keeps one job per token."""
+        """Submit a job and return its id; a known token returns the id of its first submission."""
         try:
-            with open(request.script, "rb") as file:  # noqa: PTH123  # as everywhere in this room
+            with open(request.script, "rb") as file:  # noqa: PTH123  # pathlib slows each command's start
                 script = file.read()
         except OSError as error:
             raise UsageError(f"the script cannot be read: {request.script}: {error.strerror}") from None
@@ -75,7 +75,7 @@ class LocalScheduler:
         try:
             answer = self._ask(message, protocol.Submitted)
         except CouldNotObserveError:
-            # The request may have been taken: the token tells, as soon as the server answers again.
+            # The server may have accepted the job before the connection broke: the token finds it.
             known = self.find(request.token)
             if known is None:
                 raise TransientError(
@@ -85,11 +85,11 @@ class LocalScheduler:
         return str(answer.job)
 
     def try_request(self, request: JobRequest) -> None:
-        """Ask whether the job could ever run here; see the port."""
+        """Raise RefusedError when the cluster could never run the job."""
         self._ask(protocol.Try(spec=_specification(request)), protocol.Done)
 
     def find(self, token: str) -> JobRecord | None:
-        """Return the job of a token, however long ago it was submitted."""
+        """Return the job that was submitted with a token, however long ago; None when there is none."""
         found = self._ask(protocol.Find(token=token), protocol.Jobs).jobs
         return self._records(found)[0] if found else None
 
@@ -109,7 +109,7 @@ class LocalScheduler:
         ]
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes of a partition are idle; see the port."""
+        """Return the number of idle nodes in a partition. Raises RefusedError for an unknown partition."""
         answer = self._ask(protocol.ListNodes(), protocol.Nodes)
         chosen = answer.settings.partition(partition)
         if chosen is None:
@@ -118,7 +118,12 @@ class LocalScheduler:
         return sum(view.name in chosen.nodes and node_state(view) == "idle" for view in answer.nodes)
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send a signal to its script. A job that is not known has ended."""
+        """Cancel a job, or send a signal to its script. An unknown job is no error.
+
+        Args:
+            job_id: as ``submit`` returned it.
+            signal: number of a signal for the job's script; None ends the job.
+        """
         message: protocol.Message = protocol.Cancel(job=job_id)
         if signal is not None:
             message = protocol.SendSignal(job=job_id, number=signal, batch=True, steps=False)
@@ -126,15 +131,15 @@ class LocalScheduler:
             self._ask(message, protocol.Done)
 
     def requeue(self, job_id: str) -> None:
-        """Run the same job again under its id, without the hold of a requeued job."""
+        """Run a job again under its id at once, without the delay that requeueing normally adds."""
         record = self.jobs([job_id]).get(job_id)
         if record is None or record.state is not JobState.PENDING:
             self._ask(protocol.Requeue(job=job_id), protocol.Done)
-        with contextlib.suppress(RefusedError):  # the job has begun
+        with contextlib.suppress(RefusedError):  # refused when the job already runs
             self._ask(protocol.UpdateJob(job=job_id, begin=time.time()), protocol.Done)
 
     def requeue_lost(self, job_id: str) -> bool:
-        """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
+        """Run a job again whose script is lost; return False when the job may not be requeued."""
         try:
             self._ask(protocol.Requeue(job=job_id), protocol.Done)
         except RefusedError as error:
@@ -144,13 +149,18 @@ class LocalScheduler:
         return True
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued."""
+        """Let a requeued job start now when only its requeue delay keeps it waiting."""
         if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
             with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
                 self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment behind the token's mark."""
+        """Write a comment on the job's record, after the mark that carries its submission token.
+
+        Args:
+            job_id: as ``submit`` returned it.
+            comment: any text.
+        """
         found = self._ask(protocol.ListJobs(jobs=(job_id,)), protocol.Jobs).jobs
         if not found:
             raise RefusedError(f"there is no job {job_id}")
@@ -159,7 +169,12 @@ class LocalScheduler:
         self._ask(protocol.UpdateJob(job=job_id, comment=text), protocol.Done)
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node."""
+        """Drain a node.
+
+        Args:
+            node: the node's name.
+            reason: text for users; empty means "whesl".
+        """
         return self._update_node(node, "drain", reason or "whesl")
 
     def unmark_node(self, node: str) -> bool:
@@ -183,7 +198,7 @@ class LocalScheduler:
 
 
 class LocalStep(StepProcess):
-    """A step and the srun that stands for it."""
+    """A step, represented by its srun process."""
 
     def __init__(self, process: subprocess.Popen[bytes], token: str, nodes: tuple[str, ...]) -> None:
         super().__init__(process)
@@ -191,10 +206,10 @@ class LocalStep(StepProcess):
 
 
 class LocalAllocation:
-    """The inside face.
+    """The inside face of the port: the nodes and steps of one job of the local resource manager.
 
     Args:
-        environ: the job's environment as its script got it.
+        environ: environment of the job's script.
         patience: seconds to wait for a server that is being restarted.
 
     Raises UsageError outside a job, CouldNotObserveError for a damaged environment.
@@ -213,7 +228,7 @@ class LocalAllocation:
         self._prefix = command_prefix()
 
     def describe(self) -> AllocationInfo:
-        """Return the job's allocation from its environment; needs no server."""
+        """Return the job's allocation, read from its environment without asking the server."""
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job_id,
@@ -224,7 +239,7 @@ class LocalAllocation:
         )
 
     def launch(self, request: StepRequest) -> LocalStep:
-        """Start a step on exactly these nodes, beside whatever runs there."""
+        """Start a step on exactly the nodes of ``request``, beside the steps that already run there."""
         token = secrets.token_hex(8)
         command = [*self._prefix, *step_command(request, f"{OWN_STEP}{token}")]
         environ = for_own_step({**self._environ, **request.environment})
@@ -232,10 +247,14 @@ class LocalAllocation:
         return LocalStep(start(command, environ, "srun"), token, request.nodes)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's tasks on every node that answers; SIGKILL to its srun first.
+        """Send a signal to the step's tasks on every node that answers; SIGKILL goes to its srun first.
 
-        The nodes are asked themselves: neither the server nor srun has to live for it. A node that was
-        asked to kill a step does not start it later either.
+        This process asks the nodes directly, so that neither the server nor srun has to live. A node that
+        received SIGKILL for a step does not start that step later.
+
+        Args:
+            step: as ``launch`` returned it.
+            signum: the signal's number.
         """
         if not isinstance(step, LocalStep):
             raise UsageError(f"not a step of the local resource manager: {step!r}")
@@ -263,7 +282,7 @@ class LocalAllocation:
             channel.close()
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return the server's view of the nodes; one that it took from the job is down for the job."""
+        """Return the nodes' states as the server reports them; DOWN for a node that the job has lost."""
         answer = self._ask(protocol.ListNodes(), protocol.Nodes)
         seen = {view.name: _state(view) for view in answer.nodes}
         kept = self._job().nodes
@@ -273,7 +292,7 @@ class LocalAllocation:
         }
 
     def step_places(self) -> list[StepPlace]:
-        """Return where the job's steps run; those with a lost node among them."""
+        """Return launcher and nodes, lost ones included, of each running step that is not WHESL's own."""
         found = self._ask(protocol.ListJobs(jobs=(self._job_id,), steps=True), protocol.Jobs).steps
         return [
             StepPlace(step.launcher, tuple(share.node for share in step.shares))
@@ -282,9 +301,9 @@ class LocalAllocation:
         ]
 
     def gone(self, node: str) -> bool | None:
-        """Whether the kernel refuses connections to the node's socket: its daemon ended and left the file.
+        """Return True when the node's daemon has ended: the kernel then refuses connections to its socket.
 
-        A daemon that hangs is still connected to; without the file nothing is known.
+        False when the socket accepts connections, as a hung daemon's does; None when that is unknown.
         """
         try:
             self._cluster.sockets.connect(node).close()
@@ -295,11 +314,16 @@ class LocalAllocation:
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that make ``active`` look like the whole allocation."""
+        """Return the variables that make ``active`` look like the whole allocation.
+
+        Args:
+            active: names of the nodes in use.
+            base: the script's environment, which overrides the job's.
+        """
         return for_nodes(active, {**self._environ, **base})
 
     def release(self, node: str) -> bool:
-        """Shrink the job by a node; never by the batch host or the last one."""
+        """Give a node of the job back; return False for the batch host, the last node, or after an error."""
         try:
             kept = self._job().nodes
             rest = tuple(name for name in kept if name != node)
@@ -313,7 +337,12 @@ class LocalAllocation:
         return True
 
     def remark(self, task: str, text: str) -> None:
-        """Add a line on a task to the job's comment, as Slurm's allocation does."""
+        """Write a line about a task into the job's comment, in place of the task's earlier line.
+
+        Args:
+            task: the task's id.
+            text: the line.
+        """
         if comment := remarked(self._job().comment, task, text):
             message = protocol.UpdateJob(job=self._job_id, comment=comment)
             self._ask(message, protocol.Done)
@@ -384,7 +413,7 @@ def _record(job: Job, down: set[str]) -> JobRecord:
 
 
 def _state(view: NodeView) -> NodeState:
-    """Return a node's state as the port has it; a node that is silent but not down was not observed."""
+    """Return a node's state in the port's terms; UNKNOWN for a silent node that is not yet down."""
     if view.base == "down":
         return NodeState.DOWN
     if view.base == "unknown" or not view.responds:

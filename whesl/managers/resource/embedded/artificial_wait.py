@@ -1,9 +1,8 @@
-"""A job's artificial wait in the queue, beside the wait for nodes.
+"""An artificial queue wait for each job, added to its wait for nodes.
 
-A development machine has no queue of other people's jobs; this stands for it, so that what a
-resubmission costs can be measured. Written ``0``, ``fixed:30``, ``exp:60`` (mean), ``lognormal:4.1,1.2``
-(mu and sigma of the logarithm of seconds) or ``empirical:5,60,600`` (drawn with equal chance),
-all in seconds.
+The wait stands for other users' jobs, which a development machine does not have, so that the cost of a
+resubmission can be measured. Forms, in seconds: ``0``, ``fixed:30``, ``exp:60`` (mean), ``lognormal:4.1,1.2``
+(mu and sigma of the logarithm of seconds) or ``empirical:5,60,600`` (drawn with equal chance).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class QueueWait:
 
     Args:
         text: one of the forms in the module's description.
-        seed: makes the draws repeatable.
+        seed: seed of the random draws.
 
-    Raises UsageError for anything else.
+    Raises UsageError for a text in another form.
     """
 
     def __init__(self, text: str, seed: int = 0) -> None:
@@ -42,7 +41,7 @@ class QueueWait:
 
     def draw(self, number: int) -> float:
         """Return the wait of the ``number``-th submission, in seconds."""
-        # Not for secrets: a repeatable stream per submission, the same after a restart of the server.
+        # One generator per submission: a restarted server draws the same waits. Not for secrets.
         stream = random.Random(f"{self._seed}:{number}")  # noqa: S311
         if self._kind == "exp":
             return stream.expovariate(1 / self._numbers[0]) if self._numbers[0] else 0.0

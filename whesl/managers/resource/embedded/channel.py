@@ -1,4 +1,4 @@
-"""A connection that carries messages as lines, for event loops and for plain calls."""
+"""Connections that carry one JSON message a line, for event loops and for blocking calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selectors import BaseSelector
 
 MAX_LINE = 64 * 1024 * 1024
-NO_SOCKET = 0.3  # seconds
+NO_SOCKET = 0.3  # seconds of retries while the socket's file does not exist
 CHUNK = 256 * 1024
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyMessage)
@@ -29,16 +29,16 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class ChannelClosedError(Exception):
-    """The other side closed the connection, or sent something that is no message. Caught in this room."""
+    """The other side closed the connection or sent bytes that are no message. Caught in this package."""
 
 
 class Channel:
-    """One connection, non-blocking.
+    """One non-blocking connection.
 
     Args:
-        connection: a connected socket of the Unix family.
+        connection: a connected Unix socket.
 
-    Raises ChannelClosedError when the other side runs as another user (other than root).
+    Raises ChannelClosedError when the process on the other side belongs to another user, except root.
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -64,7 +64,7 @@ class Channel:
         self.outgoing += b"\n"
 
     def flush(self) -> None:
-        """Send what the other side takes now. Raises ChannelClosedError."""
+        """Send queued bytes as far as the socket accepts them now. Raises ChannelClosedError."""
         while self.outgoing:
             try:
                 sent = self.socket.send(self.outgoing)
@@ -75,7 +75,7 @@ class Channel:
             del self.outgoing[:sent]
 
     def receive(self) -> list[AnyMessage]:
-        """Return the messages that have arrived. Raises ChannelClosedError once none are left to come."""
+        """Return the messages that have arrived. Raises ChannelClosedError when the connection has ended."""
         try:
             data = self.socket.recv(CHUNK)
         except BlockingIOError:
@@ -108,8 +108,13 @@ class Channel:
 
 
 def watch_writing(selector: BaseSelector, channel: Channel) -> None:
-    """Let a selector that reads a connection also tell when more can be sent, as long as something waits."""
-    from selectors import EVENT_READ, EVENT_WRITE  # the commands, which select by themselves, do not need it
+    """Let a selector report a connection as writable for as long as unsent bytes are queued.
+
+    Args:
+        selector: has the connection registered.
+        channel: the connection.
+    """
+    from selectors import EVENT_READ, EVENT_WRITE  # most commands never need this module
 
     key = selector.get_key(channel)
     events = EVENT_READ | (EVENT_WRITE if channel.outgoing else 0)
@@ -118,7 +123,7 @@ def watch_writing(selector: BaseSelector, channel: Channel) -> None:
 
 
 class Directory:
-    """A directory with sockets. Long paths are no problem: they are reached through a descriptor."""
+    """A directory of Unix sockets, opened through a descriptor, so that its path may exceed 107 bytes."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -132,13 +137,13 @@ class Directory:
             os.close(descriptor)
 
     def listen(self, name: str) -> socket.socket:
-        """Return a listening socket; one of the same name that was left over is replaced."""
+        """Return a listening socket; a leftover socket file of that name is replaced."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with self._short(name) as path:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)  # noqa: PTH108  # pathlib costs every command's start ten milliseconds
+                os.unlink(path)  # noqa: PTH108  # pathlib slows each command's start
             listener.bind(path)
-            os.chmod(path, 0o600)  # noqa: PTH101  # as above
+            os.chmod(path, 0o600)  # noqa: PTH101  # pathlib slows each command's start
         listener.listen(512)
         listener.setblocking(False)
         return listener
@@ -146,7 +151,7 @@ class Directory:
     def remove(self, name: str) -> None:
         """Remove a socket on which no process listens any more."""
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.path, name))  # noqa: PTH108, PTH118  # as above
+            os.unlink(os.path.join(self.path, name))  # noqa: PTH108, PTH118  # pathlib slows each command's start
 
     def connect(self, name: str) -> Channel:
         """Return a connection to a socket. Raises OSError or ChannelClosedError when no process listens."""
@@ -161,9 +166,13 @@ class Directory:
             raise
 
     def connect_patiently(self, name: str, patience: float) -> Channel:
-        """Connect, trying again for ``patience`` seconds. Raises CouldNotObserveError.
+        """Connect, with retries for ``patience`` seconds. Raises CouldNotObserveError.
 
-        Without a socket, no server was killed that would be back: the wait is shorter then.
+        A missing socket file means that no server is being restarted: retries then end after NO_SOCKET s.
+
+        Args:
+            name: the socket's file name.
+            patience: seconds of retries.
         """
         begun = time.monotonic()
         while True:
@@ -184,11 +193,11 @@ def ask(channel: Channel, message: Message, timeout: float) -> AnyMessage:
     """Send a message and wait for one answer.
 
     Args:
-        channel: a connection with nothing else going on.
+        channel: a connection on which no other answer is due.
         message: the question.
         timeout: seconds to wait for the answer.
 
-    Raises CouldNotObserveError when none came.
+    Raises CouldNotObserveError when no answer arrives in time.
     """
     channel.send(message)
     deadline = time.monotonic() + timeout

@@ -19,13 +19,13 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 
 DEFAULT_NAME = "default"
 SERVER = "server"
-PATIENCE = 5.0  # seconds; a server that is being restarted is back well before
+PATIENCE = 5.0  # seconds to wait for a server that is being restarted
 TIMEOUT = 30.0
 _Answer = TypeVar("_Answer", bound=Message)
 
 
 class Cluster:
-    """Paths below one directory.
+    """A cluster's directory and the connection to its server. The directory contains:
 
     ``settings.json``, ``state.db``, ``lock``, ``log``, ``bin/`` (commands), ``sockets/``,
     ``spool/<job>/`` (script, environment), ``nodes/<node>/`` (``pid``, ``log``, ``storage/``).
@@ -37,11 +37,16 @@ class Cluster:
 
     def join(self, *names: str) -> str:
         """Return a path below the directory."""
-        return os.path.join(self.path, *names)  # noqa: PTH118  # pathlib costs every command's start
+        return os.path.join(self.path, *names)  # noqa: PTH118  # pathlib slows each command's start
 
     @classmethod
     def of(cls, environ: Mapping[str, str], name: str | None = None) -> Cluster:
-        """Return the cluster that ``name``, or WHESL_LOCAL, or the default below WHESL_HOME means."""
+        """Return the cluster called ``name``; None takes WHESL_LOCAL's, or the default one in WHESL_HOME.
+
+        Args:
+            environ: variables with WHESL_LOCAL and WHESL_HOME.
+            name: a cluster's name below WHESL_HOME.
+        """
         chosen = environ.get("WHESL_LOCAL", "")
         if name is not None or not chosen:
             home = places.chosen(environ)
@@ -49,7 +54,7 @@ class Cluster:
         return cls(chosen)
 
     def settings(self) -> Settings:
-        """Return the settings it was started with. Raises CouldNotObserveError when there is none."""
+        """Return the cluster's settings. Raises CouldNotObserveError when the directory has no cluster."""
         try:
             content = file_retry.retried(self._settings_file)
             return msgspec.json.decode(content, type=Settings)
@@ -61,13 +66,16 @@ class Cluster:
             raise CouldNotObserveError(f"{self.join('settings.json')} cannot be read: {error}") from None
 
     def _settings_file(self) -> bytes:
-        with open(self.join("settings.json"), "rb") as file:  # noqa: PTH123  # as everywhere in this room
+        with open(self.join("settings.json"), "rb") as file:  # noqa: PTH123  # pathlib slows each command's start
             return file.read()
 
     def prepare(self) -> None:
-        """Make the directories. Raises RefusedError when another user could reach into them."""
+        """Create the directories.
+
+        Raises RefusedError when other users can enter the cluster's, UsageError when one cannot be created.
+        """
         try:
-            # Python gives the mode to the last directory only; WHESL_HOME, two above, is private as well.
+            # ``makedirs`` applies its mode to the last directory only; WHESL_HOME is two levels up.
             above = os.path.dirname(self.path)  # noqa: PTH120
             for place in (os.path.dirname(above), above):  # noqa: PTH120
                 os.makedirs(place, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -83,11 +91,16 @@ class Cluster:
             )
 
     def connect(self, patience: float = PATIENCE) -> Channel:
-        """Connect to the server. Raises CouldNotObserveError when it is not there within ``patience`` s."""
+        """Connect to the server. Raises CouldNotObserveError when it does not accept in ``patience`` s."""
         return self.sockets.connect_patiently(SERVER, patience)
 
     def call(self, message: Message, *, patience: float = PATIENCE, timeout: float = TIMEOUT) -> AnyMessage:
         """Send the server one request and return its answer.
+
+        Args:
+            message: the request.
+            patience: seconds to wait for a connection.
+            timeout: seconds to wait for the answer.
 
         Raises CouldNotObserveError without an answer, RefusedError or TransientError as the server says.
         """
@@ -108,7 +121,14 @@ class Cluster:
         patience: float = PATIENCE,
         timeout: float = TIMEOUT,
     ) -> _Answer:
-        """Ask the server for one kind of answer; raises as ``call`` does, and for another one."""
+        """Return the server's answer. Raises as ``call``; CouldNotObserveError for another type of answer.
+
+        Args:
+            message: the request.
+            kind: the type of the answer.
+            patience: seconds to wait for a connection.
+            timeout: seconds to wait for the answer.
+        """
         answer = self.call(message, patience=patience, timeout=timeout)
         if not isinstance(answer, kind):
             raise CouldNotObserveError(f"the local resource manager answered {type(answer).__name__}")

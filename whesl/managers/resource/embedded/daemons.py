@@ -1,4 +1,4 @@
-"""Starting, stopping and losing the processes of a cluster."""
+"""Start, stop, crash and hang the processes of a cluster."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _BOOT = (
 
 
 def command_prefix() -> list[str]:
-    """Return the command that runs one of the Slurm-form commands by name.
+    """Return the command line that, followed by a name such as ``sbatch``, runs that Slurm-like command.
 
-    The interpreter is isolated (``-I``): neither the caller's PYTHONPATH nor files in its directory matter.
+    The interpreter is isolated (``-I``) from the caller's PYTHONPATH and from files in the working directory.
     """
     found = [find_spec("whesl"), find_spec("msgspec")]
     paths = [str(Path(spec.origin).parent.parent) for spec in found if spec is not None and spec.origin]
@@ -45,10 +45,11 @@ def start(cluster: Cluster, settings: Settings | None) -> None:
     """Start a cluster, or only its server when its nodes still run.
 
     Args:
-        cluster: its directory.
-        settings: how; None keeps what it was started with before.
+        cluster: the cluster to start.
+        settings: the cluster's new settings; None keeps those of its last start.
 
-    Raises RefusedError when it runs, TransientError when it does not come up, UsageError.
+    Raises RefusedError when the cluster runs already, TransientError when a process does not start,
+    UsageError when the directory cannot be used.
     """
     cluster.prepare()
     if _answers(cluster):
@@ -67,7 +68,12 @@ def start(cluster: Cluster, settings: Settings | None) -> None:
 
 
 def prepare(cluster: Cluster, settings: Settings) -> None:
-    """Make what a cluster's server and nodes start from; starts neither. Raises as ``Cluster.prepare``."""
+    """Write a cluster's directories, settings and commands. Raises as ``Cluster.prepare``.
+
+    Args:
+        cluster: the cluster.
+        settings: the settings to write.
+    """
     cluster.prepare()
     _write_settings(cluster, settings)
     write_commands(cluster)
@@ -75,7 +81,7 @@ def prepare(cluster: Cluster, settings: Settings) -> None:
 
 def start_server(cluster: Cluster) -> int:
     """Start the server and wait until it answers; returns its process id. Raises TransientError."""
-    # Placement by predictions is in another room; it runs the same server.
+    # The placement package runs the same server, with an order of nodes by predictions.
     server = (
         "whesl.placement.site.local_cluster_placement"
         if cluster.settings().placement
@@ -95,9 +101,15 @@ def start_server(cluster: Cluster) -> int:
 
 
 def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
-    """Start empty nodes and return when (seconds since the epoch). Processes left by a crash end first.
+    """Start nodes with empty storage; return the time before the start, in seconds since the epoch.
 
-    Raises RefusedError for one that runs, TransientError when one does not start.
+    Processes that a crashed node left behind are killed first.
+
+    Args:
+        cluster: the nodes' cluster.
+        names: the nodes to start.
+
+    Raises UsageError for an unknown node, RefusedError for a running one, TransientError for a failed start.
     """
     for name in names:
         if name not in cluster.settings().nodes:
@@ -113,7 +125,13 @@ def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
 
 
 def wait_for_nodes(cluster: Cluster, names: Sequence[str], since: float = 0.0) -> None:
-    """Wait until nodes have registered that were started after ``since``. Raises TransientError."""
+    """Wait until nodes that were started after ``since`` have registered. Raises TransientError.
+
+    Args:
+        cluster: the nodes' cluster.
+        names: the nodes to wait for.
+        since: seconds since the epoch.
+    """
     deadline = time.monotonic() + START_TIMEOUT
     while True:
         answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
@@ -134,7 +152,7 @@ def stop(cluster: Cluster) -> None:
     settings = cluster.settings()
     with contextlib.suppress(CouldNotObserveError, RefusedError, TransientError):
         if not _answers(cluster):
-            # A server has to write down that the jobs are cancelled, or the next start would go on with them.
+            # A running server has to record the jobs as cancelled, or the next start would continue them.
             start_server(cluster)
         cluster.call(protocol.Shutdown(), patience=0.2)
     server = server_pid(cluster)
@@ -146,35 +164,53 @@ def stop(cluster: Cluster) -> None:
 
 
 def kill_node(cluster: Cluster, name: str) -> int:
-    """Crash a node: everything on it dies at once, its storage is gone, and nothing is reported.
+    """Crash a node: kill all its processes at once, without a report, and delete its storage.
 
-    Returns how many processes died. Raises UsageError for an unknown node.
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+
+    Returns the number of killed processes. Raises UsageError for an unknown node.
     """
     _check_name(cluster, name)
     killed = process_lookup.crash(cluster.path, name, node_pid(cluster, name))
     shutil.rmtree(cluster.join("nodes", name, "storage"), ignore_errors=True)
     if process_lookup.variables(os.getpid(), ("WHESL_LOCAL_NODE",)).get("WHESL_LOCAL_NODE") == name:
-        # The caller ran on that node itself.
+        # This process runs on the crashed node, too.
         os.kill(os.getpid(), signal.SIGKILL)
     return killed
 
 
 def hang_node(cluster: Cluster, name: str) -> None:
-    """Stop everything on a node: it lives and does nothing. Raises RefusedError when it is not up."""
+    """Hang a node: stop all its processes with SIGSTOP. Raises RefusedError when the node does not run.
+
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+    """
     _check_name(cluster, name)
     process_lookup.freeze(cluster.path, name, _living(cluster, name))
 
 
 def wake_node(cluster: Cluster, name: str) -> None:
-    """Let a hung node go on. Raises RefusedError when it is not there."""
+    """Continue a hung node's processes. Raises RefusedError when the node does not run.
+
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+    """
     _check_name(cluster, name)
     process_lookup.thaw(cluster.path, name, _living(cluster, name))
 
 
 def node_pid(cluster: Cluster, name: str) -> int | None:
-    """Return the process id of a node's daemon, None when it does not live.
+    """Return the process id of a node's daemon, None when the daemon does not run.
 
-    Raises CouldNotObserveError when that could not be seen.
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+
+    Raises CouldNotObserveError when the pid file or /proc cannot be read.
     """
     path = cluster.join("nodes", name, "pid")
     try:
@@ -193,7 +229,7 @@ def node_pid(cluster: Cluster, name: str) -> int | None:
 
 
 def server_pid(cluster: Cluster) -> int | None:
-    """Return the process id of the server, None when none holds the lock."""
+    """Return the process id of the server, None when no process holds the cluster's lock."""
     from whesl.runtime.locking import takeover_lock
 
     owner = takeover_lock.holder(cluster.join("lock"))
@@ -201,7 +237,7 @@ def server_pid(cluster: Cluster) -> int | None:
 
 
 def exports(cluster: Cluster) -> str:
-    """Return shell lines that put the Slurm-form commands first on PATH."""
+    """Return shell lines that put the cluster's Slurm-like commands first on PATH."""
     lines = (
         f"export WHESL_LOCAL={shlex.quote(cluster.path)}",
         f'export PATH={shlex.quote(cluster.join("bin"))}:"$PATH"',
@@ -242,12 +278,12 @@ def _write_settings(cluster: Cluster, settings: Settings) -> None:
 
 
 def write_commands(cluster: Cluster) -> None:
-    """Make the Slurm-form commands of a cluster, small scripts in its ``bin``."""
+    """Write the cluster's Slurm-like commands, as shell scripts, into its ``bin`` directory."""
     prefix = shlex.join(command_prefix())
     for name in COMMANDS:
         path = Path(cluster.join("bin", name))
         fresh = path.with_suffix(".new")
-        # These commands are this cluster's, whatever the environment says.
+        # Each script sets its cluster's WHESL_LOCAL, whatever the caller's is.
         place = f"WHESL_LOCAL={shlex.quote(cluster.path)}"
         file_retry.write(fresh, f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'.encode(), 0o700)
         fresh.replace(path)
@@ -256,7 +292,7 @@ def write_commands(cluster: Cluster) -> None:
 def _spawn(cluster: Cluster, module: list[str]) -> subprocess.Popen[bytes]:
     environ = cleaned(os.environ)
     for name in [name for name in environ if name.startswith(("WHESL_LOCAL", "WHESL_ATTEMPT"))]:
-        # A daemon belongs to no node and no task, wherever it was started.
+        # With the marks of a node or an attempt, the daemon would count as one of its processes.
         del environ[name]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     with os.fdopen(os.open(cluster.join("log"), append, 0o600), "ab") as log:

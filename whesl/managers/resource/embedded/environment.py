@@ -1,4 +1,4 @@
-"""The environment of jobs, steps and tasks, and the files of their output."""
+"""Environment variables of jobs, steps and tasks, and the names of their output files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ CLUSTER = "WHESL_LOCAL_CLUSTER"
 NODE = "WHESL_LOCAL_NODE"
 STEP = "WHESL_LOCAL_STEP"
 STORAGE = "WHESL_NODE_STORAGE"
-NO_ARRAY_TASK = 4294967294  # Slurm's NO_VAL, which it prints for %a outside arrays
+NO_ARRAY_TASK = 4294967294  # Slurm's NO_VAL: the value of %a outside arrays
 _PATTERN = re.compile(r"%(\d*)([%AaJjNnstux])")
-# Variables of the job that a submission was made from, which are not the new job's.
+# Prefixes of variables that describe an enclosing job and must not reach a job submitted from it.
 _OWN = (
     "SLURM_JOB",
     "SLURM_HET",
@@ -43,12 +43,18 @@ _OWN = (
 
 
 def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what an enclosing job put into it."""
+    """Return an environment without the variables of an enclosing job."""
     return {name: value for name, value in environ.items() if not name.startswith(_OWN)}
 
 
 def node_set(nodes: Sequence[str], cpus: Sequence[int], tasks: Sequence[int]) -> dict[str, str]:
-    """Return the variables that describe a set of nodes as a job's allocation."""
+    """Return the variables that describe a set of nodes as a job's allocation.
+
+    Args:
+        nodes: names of the nodes.
+        cpus: number of CPUs on each node, in the same order.
+        tasks: number of tasks on each node, in the same order.
+    """
     listed = compress(nodes)
     return {
         "SLURM_JOB_NODELIST": listed,
@@ -64,10 +70,10 @@ def of_job(settings: Settings, directory: str, job: Job, base: Mapping[str, str]
     """Return the environment of a job's script.
 
     Args:
-        settings: the cluster's.
+        settings: the cluster's settings.
         directory: the cluster's directory.
-        job: a job that has its nodes.
-        base: the environment that was submitted with it.
+        job: a job with an allocation.
+        base: the environment that was submitted with the job.
     """
     spec = job.spec
     cpus = [share.cpus for share in job.shares]
@@ -115,7 +121,7 @@ def of_job(settings: Settings, directory: str, job: Job, base: Mapping[str, str]
             "SLURM_ARRAY_TASK_MIN": str(job.array[1]),
             "SLURM_ARRAY_TASK_MAX": str(job.array[2]),
         }
-    commands = os.path.join(directory, "bin")  # noqa: PTH118  # pathlib costs every command's start
+    commands = os.path.join(directory, "bin")  # noqa: PTH118  # pathlib slows each command's start
     path = result.get("PATH", os.defpath)
     if commands not in path.split(os.pathsep):
         result["PATH"] = commands + os.pathsep + path
@@ -127,9 +133,9 @@ def of_step(step: Step, job: Job, cpus: Mapping[str, int], base: Mapping[str, st
 
     Args:
         step: the step.
-        job: its job.
-        cpus: what the job has of each node.
-        base: the environment that srun was called with.
+        job: the step's job.
+        cpus: the job's number of CPUs on each node, by node name.
+        base: srun's environment.
     """
     nodes = [share.node for share in step.shares]
     tasks = [len(share.tasks) for share in step.shares]
@@ -159,7 +165,16 @@ def of_step(step: Step, job: Job, cpus: Mapping[str, int], base: Mapping[str, st
 def of_task(
     directory: str, node: str, storage: str, incarnation: str, number: int, tasks: Sequence[int]
 ) -> dict[str, str]:
-    """Return the variables that a node adds for a task. ``incarnation`` is ``job.restart.step``."""
+    """Return the variables that a node adds to a task's environment.
+
+    Args:
+        directory: the cluster's directory.
+        node: the node's name.
+        storage: path of the node's local storage.
+        incarnation: ``JOB.RESTART.STEP``.
+        number: the task's number in its step.
+        tasks: numbers of all tasks of the step on this node.
+    """
     return {
         "WHESL_LOCAL": directory,
         CLUSTER: directory,
@@ -176,9 +191,17 @@ def of_task(
 def file_name(
     pattern: str, job: Job, *, node: str, node_index: int = 0, step: int | None = None, task: int = 0
 ) -> str:
-    """Return the file that a pattern of ``--output`` means; relative ones start at the working directory.
+    """Return the path for a pattern of ``--output``; a relative one is below the job's working directory.
 
-    A number after the percent sign pads numbers with zeros, as in ``%4t``.
+    Digits after the percent sign pad numbers with zeros: ``%4t``.
+
+    Args:
+        pattern: a file name with replacement symbols such as ``%j``.
+        job: the job.
+        node: name for ``%N``.
+        node_index: number for ``%n``.
+        step: the step's number; None for the job's script.
+        task: number for ``%t``.
     """
     values: dict[str, int | str] = {
         "A": job.array_job or job.id,

@@ -1,8 +1,8 @@
 """Virtual nodes: ``python -m whesl.managers.resource.embedded.node DIRECTORY n01 n02 ...``.
 
-One process per node, forked from one interpreter so that they share its memory. A node runs scripts and steps
-and lives on when the server does not; ends of tasks are reported until they are acknowledged. A node reaps
-all orphans below it, so that no process that it runs outlives it.
+Each node is one process, forked from one interpreter so that the nodes share its memory. A node runs scripts
+and steps, survives the server, and repeats its reports until the server acknowledges them. Orphans of its
+processes become its children, so that no process outlives its node.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ KILL_ROUND = 0.05
 
 
 class NodeDaemon:
-    """The loop of one node.
+    """The event loop of one node.
 
     Args:
-        cluster: its directory.
+        cluster: the node's cluster.
         name: the node's name.
     """
 
@@ -63,11 +63,11 @@ class NodeDaemon:
         self._beat_at = 0.0
         self._clients: dict[Channel, LocalStep | None] = {}
         self._steps: dict[tuple[int, int, int], LocalStep] = {}
-        self._scripts: dict[Incarnation, Task | None] = {}  # None: it has ended
+        self._scripts: dict[Incarnation, Task | None] = {}  # None once the script has ended
         self._script_errors: dict[Incarnation, str] = {}
         self._incarnations: set[Incarnation] = set()
-        self._ending: dict[Incarnation, float] = {}  # when KILL follows
-        self._cleared: dict[int, int] = {}  # job: last incarnation that was ended
+        self._ending: dict[Incarnation, float] = {}  # monotonic time of SIGKILL
+        self._cleared: dict[int, int] = {}  # job's id: highest restart count cleared here
         self._refused_steps: set[tuple[int, int, int]] = set()
         self._refused_tokens: set[str] = set()
         self._reports: dict[int, protocol.Report] = {}
@@ -81,7 +81,7 @@ class NodeDaemon:
             self._kill_overdue(now)
             self._flush()
             for key, _ in self._selector.select(self._timeout(time.monotonic())):
-                # An earlier callback may have closed the descriptor, whose number is a new one's then.
+                # An earlier callback may have closed the descriptor, whose number a new file may have.
                 if self._selector.get_map().get(key.fd) is key:
                     key.data()
 
@@ -107,7 +107,7 @@ class NodeDaemon:
             channel = self._cluster.sockets.connect(SERVER)
         except (OSError, ChannelClosedError):
             if file_retry.gone(self._cluster.join("settings.json")):
-                # The whole cluster was deleted: nobody will ever stop this node.
+                # The cluster's directory was deleted: no command could stop this node any more.
                 raise SystemExit(0) from None
             return
         self._pause = RECONNECT
@@ -215,7 +215,7 @@ class NodeDaemon:
             self._clear(incarnation)
 
     def _clear(self, incarnation: Incarnation) -> None:
-        """Report that a job has left this node, once that is so."""
+        """Report a job as cleared once none of its processes is left on this node."""
         if self._runner.of_job(incarnation) or any(
             s.incarnation == incarnation for s in self._steps.values()
         ):
@@ -230,7 +230,7 @@ class NodeDaemon:
         self._cleared[job] = max(restart, self._cleared.get(job, -1))
         self._refused_steps = {key for key in self._refused_steps if key[:2] != incarnation}
         if not self._incarnations:
-            # No process of the job may run here now; those that are left have hidden descent and environment.
+            # Without a job on this node, every process left is a stray that hid its descent and environment.
             for pid in process_lookup.descendants(process_lookup.children(os.getpid())):
                 process_lookup.send(pid, signal.SIGKILL)
         self._report("cleared", job, restart)
@@ -239,7 +239,7 @@ class NodeDaemon:
         incarnation = (message.job, message.restart)
         script = self._scripts.get(incarnation)
         if message.batch and script is not None:
-            # As Slurm: "batch" alone means the shell, not what it waits for.
+            # As in Slurm, ``batch`` alone signals the shell, not the commands that the shell runs.
             (process_lookup.send_group if message.steps else process_lookup.send)(script.pid, message.number)
         if not message.steps:
             return
@@ -270,7 +270,7 @@ class NodeDaemon:
         return readable
 
     def _lose_client(self, channel: Channel) -> None:
-        """The srun of a step has ended: as in Slurm, the step's tasks go on, and their output is lost."""
+        """Handle the end of a step's srun: as in Slurm, the tasks continue and their output is lost."""
         step = self._clients.pop(channel, None)
         if not channel.closed:
             self._selector.unregister(channel)
@@ -314,7 +314,7 @@ class NodeDaemon:
             self._finish_step(step)
 
     def _finish_step(self, step: LocalStep) -> None:
-        """The last task has ended: nothing of the step stays behind."""
+        """End a step after its last task: kill its other processes and report its end."""
         for pid in self._runner.of_job(step.incarnation, batch=False, step=step.launch.step):
             process_lookup.send(pid, signal.SIGKILL)
         del self._steps[step.key]
@@ -343,7 +343,7 @@ class NodeDaemon:
         if owner is None:
             return
         task, step, incarnation = owner
-        # Popen must not wait for a process id that may be another process's by now.
+        # With a return code, Popen does not wait for this process id, which may soon be reused.
         task.popen.returncode = result
         code, number = max(result, 0), max(-result, 0)
         if step is not None:
@@ -376,9 +376,9 @@ def _step_note(step: LocalStep, node: str, note: str) -> str:
 
 
 def _claim(cluster: Cluster, name: str) -> None:
-    """Take the node's lock for the life of this process. Raises HeldError when another has it."""
+    """Take the node's lock for the life of this process. Raises HeldError when another process holds it."""
     directory = cluster.join("nodes", name)
-    os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103  # as everywhere in this room
+    os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103  # pathlib slows each command's start
     takeover_lock.take(os.path.join(directory, "lock"), takeover_lock.owned())  # noqa: PTH118
 
 
@@ -387,7 +387,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     os.setsid()
     process_lookup.become_subreaper()
     directory = cluster.join("nodes", name)
-    storage = os.path.join(directory, "storage")  # noqa: PTH118  # as everywhere in this room
+    storage = os.path.join(directory, "storage")  # noqa: PTH118  # pathlib slows each command's start
     shutil.rmtree(storage, ignore_errors=True)
     os.makedirs(storage, mode=0o700, exist_ok=True)  # noqa: PTH103
     log = os.open(
@@ -399,7 +399,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     os.dup2(log, 2)
     os.close(log)
     if limit:
-        # SIGXFSZ is ignored by this interpreter and so by what it starts: write() says EFBIG.
+        # Python and the processes it starts ignore SIGXFSZ: a write beyond the limit fails with EFBIG.
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     daemon = NodeDaemon(cluster, name)
     me = process_lookup.look(os.getpid())
@@ -411,23 +411,23 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Fork one node for each name and return."""
+    """Fork one node process for each name in ``arguments``, which begin with the cluster's directory."""
     cluster = Cluster(arguments[0])
     limit = cluster.settings().storage_limit
     gc.collect()
     gc.freeze()
     for name in arguments[1:]:
         if os.fork() == 0:
-            # The child never returns from here: the rest is the parent's work.
+            # The child process never leaves this block.
             try:
                 _claim(cluster, name)
                 try:
                     _become_node(cluster, name, limit)
                 finally:
-                    # An error, or the cluster's end: the node goes down as a whole.
+                    # After an error, or the cluster's deletion, all processes of the node are killed.
                     process_lookup.crash(cluster.path, name, None)
             except BaseException:
-                # Every error is logged before the process ends.
+                # Standard error is the node's log.
                 traceback.print_exc()
             finally:
                 os._exit(1)

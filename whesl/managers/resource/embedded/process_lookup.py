@@ -1,4 +1,4 @@
-"""Processes of virtual nodes, found in /proc: by descent, by session and by environment."""
+"""Processes of virtual nodes, found in /proc by descent and by environment."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 
 class Process(NamedTuple):
-    """One line of /proc/PID/stat. ``started`` (clock ticks since boot) tells reused ids apart.
+    """One line of /proc/PID/stat. ``started`` (clock ticks since boot) distinguishes reused ids.
 
-    ``thread``: the number by which /proc shows its environment, another one than ``pid`` where its first
-    thread has ended before others.
+    ``thread``: id of the thread under which /proc shows the environment; not ``pid`` when the main thread has
+    ended before others.
     """
 
     pid: int
@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
 
 def look(pid: int) -> Process | None:
-    """Return a process, or None when there is none of that id. Raises OSError when that was not observed."""
+    """Return the process with an id, None when there is none. Raises OSError when /proc cannot be read."""
     fields = procfs.status_fields(pid)
     if not fields:
         return None
@@ -47,7 +47,12 @@ def all_processes() -> dict[int, Process]:
 
 
 def variables(pid: int, names: Iterable[str]) -> dict[str, str]:
-    """Return the named variables of the environment that a process was started with; {} when unreadable."""
+    """Return the named variables of the environment that a process was started with; {} when unreadable.
+
+    Args:
+        pid: the process's (or thread's) id.
+        names: names of the variables.
+    """
     entries = (procfs.content(f"/proc/{pid}/environ") or b"").split(b"\0")
     wanted = {name.encode(): name for name in names}
     pairs = (entry.partition(b"=") for entry in entries)
@@ -62,7 +67,7 @@ def children(pid: int) -> list[int]:
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
                 found += map(int, file.read().split())
     except (FileNotFoundError, ProcessLookupError):
-        # Gone meanwhile, or a kernel without CONFIG_PROC_CHILDREN.
+        # The process has ended meanwhile, or the kernel lacks CONFIG_PROC_CHILDREN.
         if look(pid) is not None and not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110
             return [process.pid for process in all_processes().values() if process.parent == pid]
     return found
@@ -84,19 +89,29 @@ def descendants(roots: Iterable[int]) -> list[int]:
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal; a process that has gone, or has become another user's, is no error."""
+    """Send a signal to a process; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process's id.
+        number: the signal's number.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
 
 def send_group(pid: int, number: int) -> None:
-    """Send a signal to a process group; one that has gone is no error."""
+    """Send a signal to a process group; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process group's id.
+        number: the signal's number.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
 
 def become_subreaper() -> None:
-    """Let orphans below this process become its children, so that descent finds whatever a node runs.
+    """Let orphans below this process become its children, so that descent finds all processes of a node.
 
     Raises OSError.
     """
@@ -109,7 +124,7 @@ def become_subreaper() -> None:
 
 
 def of_node(cluster: str, node: str, daemon: int | None) -> set[int]:
-    """Return the living processes of a node, its daemon and the caller left out.
+    """Return the ids of a node's living processes, without its daemon and this process.
 
     Args:
         cluster: the cluster's directory.
@@ -128,18 +143,18 @@ def of_node(cluster: str, node: str, daemon: int | None) -> set[int]:
 
 
 def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0) -> int:
-    """Kill a node like a power cut: everything at once, nothing reported. Returns how many processes died.
+    """Kill a node's processes like a power cut, without a report. Returns the number of killed processes.
 
     The daemon is stopped first, so that it neither reports nor starts anything, and killed last, so
-    that descent finds everything. A caller that runs on the node itself is spared.
+    that descent finds all processes. This process is spared, even if it runs on the node.
 
     Args:
         cluster: the cluster's directory.
         node: the node's name.
         daemon: the node daemon's process id, when it lives.
-        patience: seconds until it is given up.
+        patience: seconds in which all processes have to die.
 
-    Raises TransientError when something would not die.
+    Raises TransientError when a process does not die in time.
     """
     if daemon is not None:
         send(daemon, signal.SIGSTOP)
@@ -160,19 +175,26 @@ def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0
         _until(
             lambda: not ((left := look(last)) and left.state not in "ZX"), patience, f"{node} does not die"
         )
-        # Once more: what the daemon had begun to start when it was stopped.
+        # Kill also the processes that the daemon was starting when it was stopped.
         daemon = None
         _until(kill_rest, patience, f"processes of {node} do not die")
     return len(killed)
 
 
 def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> None:
-    """Stop everything on a node, daemon first: it lives, and does nothing. Raises TransientError."""
+    """Stop all processes of a node with SIGSTOP, its daemon first. Raises TransientError.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: process id of the node's daemon.
+        patience: seconds in which all processes have to stop.
+    """
     send(daemon, signal.SIGSTOP)
     told: set[int] = set()
 
     def stopped() -> bool:
-        # A shell whose vfork(2) waits for a child that was stopped is in the kernel (D), and stops after it.
+        # A shell that waits in vfork(2) for a stopped child is in state D and stops only after the child.
         running = [
             pid
             for pid in of_node(cluster, node, daemon)
@@ -187,7 +209,13 @@ def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> N
 
 
 def thaw(cluster: str, node: str, daemon: int) -> None:
-    """Let a frozen node go on."""
+    """Continue a node's stopped processes with SIGCONT, its daemon last.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: process id of the node's daemon.
+    """
     for pid in of_node(cluster, node, daemon):
         send(pid, signal.SIGCONT)
     send(daemon, signal.SIGCONT)

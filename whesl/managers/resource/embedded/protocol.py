@@ -1,7 +1,7 @@
-"""The messages over the sockets of one cluster: tagged records, one JSON text a line.
+"""The messages over the sockets of one cluster: tagged records, one JSON object a line.
 
-Commands talk to the server; nodes register with it and report; srun talks to the nodes' own sockets, so that
-a running step needs no server. Numbers of reports make them safe to repeat.
+Commands talk to the server; nodes register with the server and report to it; srun talks to the nodes' own
+sockets, so that a running step needs no server. Reports are numbered, so that a node can safely repeat them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
 
 
 class Submit(Message, frozen=True, kw_only=True):
-    """A job with its script's text (empty for interactive ones) and the environment it gets."""
+    """Submit a job: its script's text (empty for an interactive job) and the script's environment."""
 
     spec: JobSpec
     script: bytes = b""
@@ -36,24 +36,24 @@ class Submit(Message, frozen=True, kw_only=True):
 
 
 class Try(Message, frozen=True, kw_only=True):
-    """Ask whether a job would be taken, without taking it."""
+    """Ask whether the server would accept a job, without submitting it."""
 
     spec: JobSpec
 
 
 class ListJobs(Message, frozen=True, kw_only=True):
-    """Ask for jobs by reference (``5``, ``5_2``); none means all. ``steps``: their steps, too."""
+    """Ask for jobs by reference (``5``, ``5_2``), or for all jobs without one; ``steps`` adds their steps."""
 
     jobs: tuple[str, ...] = ()
     steps: bool = False
 
 
 class ListNodes(Message, frozen=True, kw_only=True):
-    """Ask for the nodes and the settings."""
+    """Ask for all nodes and the cluster's settings."""
 
 
 class Find(Message, frozen=True, kw_only=True):
-    """Ask for the job of a token."""
+    """Ask for the job that was submitted with a token."""
 
     token: str
 
@@ -66,7 +66,7 @@ class Cancel(Message, frozen=True, kw_only=True):
 
 
 class SendSignal(Message, frozen=True, kw_only=True):
-    """Signal a job's script, its steps, or one step."""
+    """Signal a job's script (``batch``), its ``steps``, or of these only the one numbered ``step``."""
 
     job: str
     number: SignalNumber
@@ -76,14 +76,17 @@ class SendSignal(Message, frozen=True, kw_only=True):
 
 
 class Requeue(Message, frozen=True, kw_only=True):
-    """Run a job again under its id; ``at_once``: whatever its requeue flag says, and without a hold."""
+    """Run a job again under its id; ``at_once`` ignores its requeue flag and skips the requeue delay."""
 
     job: str
     at_once: bool = False
 
 
 class UpdateJob(Message, frozen=True, kw_only=True):
-    """Change a job; what is None stays. ``time_limit`` in seconds, negative removes it."""
+    """Change a job's fields; None leaves one unchanged.
+
+    ``begin`` is in seconds since the epoch, ``time_limit`` in seconds; a negative one removes the limit.
+    """
 
     job: str
     comment: str | None = None
@@ -95,7 +98,7 @@ class UpdateJob(Message, frozen=True, kw_only=True):
 
 
 class UpdateNode(Message, frozen=True, kw_only=True):
-    """Drain, resume or down a node."""
+    """Set a node's state: drain, resume or down."""
 
     node: str
     state: str
@@ -104,13 +107,13 @@ class UpdateNode(Message, frozen=True, kw_only=True):
 
 
 class CreateStep(Message, frozen=True, kw_only=True):
-    """Ask for a step; the connection is then told what becomes of it."""
+    """Ask for a step; the server then sends each change of the step over this connection."""
 
     wish: StepWish
 
 
 class AttachStep(Message, frozen=True, kw_only=True):
-    """Be told again what becomes of a step, after the server was restarted."""
+    """Ask a restarted server for each change of a step over this connection."""
 
     job: int
     restart: int
@@ -118,14 +121,14 @@ class AttachStep(Message, frozen=True, kw_only=True):
 
 
 class WatchJob(Message, frozen=True, kw_only=True):
-    """Be told a job now and at each change; an ``owner``'s interactive job ends with the connection."""
+    """Ask for a job's record now and at each change; with ``owner`` the job ends with this connection."""
 
     job: str
     owner: bool = False
 
 
 class Finish(Message, frozen=True, kw_only=True):
-    """The owner of an interactive job is done."""
+    """End an interactive job with the exit code of its srun's command."""
 
     job: int
     restart: int
@@ -137,14 +140,17 @@ class Ping(Message, frozen=True, kw_only=True):
 
 
 class Shutdown(Message, frozen=True, kw_only=True):
-    """Cancel everything and end the server."""
+    """Cancel all jobs and end the server."""
 
 
 # Nodes to the server --------------------------------------------------------------------------------
 
 
 class Register(Message, frozen=True, kw_only=True):
-    """A node is in contact. ``incarnations``: (job, restart) of all it has started and not cleared."""
+    """Announce a node. ``incarnations``: (job, restart) of each job that it has started and not cleared.
+
+    ``boot`` identifies the life of the node's daemon.
+    """
 
     node: str
     boot: str
@@ -152,13 +158,14 @@ class Register(Message, frozen=True, kw_only=True):
 
 
 class Beat(Message, frozen=True, kw_only=True):
-    """A node lives."""
+    """Sign of life of a node."""
 
 
 class Report(Message, frozen=True, kw_only=True):
-    """Something ended (or began) on a node; repeated until acknowledged.
+    """An event on a node, repeated until the server acknowledges it.
 
-    ``what``: batch-started, batch-ended, step-ended, cleared. ``code`` and ``signal`` are the exit's.
+    ``what``: batch-started, batch-ended, step-ended or cleared. ``code``: exit code. ``signal``: number of
+    the signal that ended the process, 0 for none.
     """
 
     number: int
@@ -174,13 +181,13 @@ class Report(Message, frozen=True, kw_only=True):
 
 
 class Acknowledge(Message, frozen=True, kw_only=True):
-    """A report is written down."""
+    """Confirm that the server has stored a report."""
 
     number: int
 
 
 class Launch(Message, frozen=True, kw_only=True):
-    """Run a job's script, unless it was run already in this incarnation."""
+    """Run a job's script, unless the node has run it already for this (job, restart)."""
 
     job: int
     restart: int
@@ -195,7 +202,7 @@ class Launch(Message, frozen=True, kw_only=True):
 
 
 class EndJob(Message, frozen=True, kw_only=True):
-    """TERM everything of an incarnation, KILL what is left after ``grace`` seconds, report when clear."""
+    """End a job's processes on a node: SIGTERM, SIGKILL after ``grace`` seconds, then report ``cleared``."""
 
     job: int
     restart: int
@@ -204,7 +211,7 @@ class EndJob(Message, frozen=True, kw_only=True):
 
 
 class SignalTasks(Message, frozen=True, kw_only=True):
-    """Signal processes of a job on this node. ``step`` None: all steps."""
+    """Signal a job's script (``batch``) or ``steps`` on this node; ``step`` None means all steps."""
 
     job: int
     restart: int
@@ -216,7 +223,7 @@ class SignalTasks(Message, frozen=True, kw_only=True):
 
 
 class WatchStep(Message, frozen=True, kw_only=True):
-    """No srun waits for this step any more: report its end, and do not start it if it has not started yet."""
+    """Tell a node that a step's srun has ended: the node reports the step's end, or never starts the step."""
 
     job: int
     restart: int
@@ -227,10 +234,10 @@ class WatchStep(Message, frozen=True, kw_only=True):
 
 
 class LaunchStep(Message, frozen=True, kw_only=True):
-    """Run a step's tasks on this node. ``tasks`` are their numbers; the environment is the step's.
+    """Run a step's tasks on this node: ``tasks`` are their numbers, ``environment`` is common to all.
 
-    ``input`` lists the tasks that get this connection's input (none: /dev/null). ``raw``: do not
-    wait for whole lines of output.
+    ``input`` lists the tasks that read this connection's input; the others read /dev/null. ``raw``: pass
+    output on at once, not in whole lines.
     """
 
     job: int
@@ -247,7 +254,7 @@ class LaunchStep(Message, frozen=True, kw_only=True):
 
 
 class Input(Message, frozen=True, kw_only=True):
-    """Bytes for the tasks that take input; empty at the end."""
+    """Bytes for the standard input of a step's tasks; empty bytes close it."""
 
     data: bytes = b""
 
@@ -270,24 +277,27 @@ class SignalToken(Message, frozen=True, kw_only=True):
 
 
 class Done(Message, frozen=True, kw_only=True):
-    """It was done."""
+    """The request was carried out."""
 
 
 class Failed(Message, frozen=True, kw_only=True):
-    """It was refused, or (``transient``) did not work this time."""
+    """The request was refused, or, when ``transient``, failed for the moment."""
 
     text: str
     transient: bool = False
 
 
 class Submitted(Message, frozen=True, kw_only=True):
-    """A job's id: the first submission's when the token was known."""
+    """A submitted job's id; for a known token, the id of the token's first submission."""
 
     job: int
 
 
 class Jobs(Message, frozen=True, kw_only=True):
-    """Jobs in the order of their ids, and their steps. ``shadows``: expected starts of blocked jobs."""
+    """Jobs, and their steps when asked for.
+
+    ``shadows``: expected start of each blocked job, by job id, in seconds since the epoch.
+    """
 
     jobs: tuple[Job, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -317,7 +327,7 @@ class Nodes(Message, frozen=True, kw_only=True):
 
 
 class Pong(Message, frozen=True, kw_only=True):
-    """The server's process and since when it runs."""
+    """The server's process id, start time (seconds since the epoch) and host."""
 
     pid: int
     since: float
@@ -325,26 +335,26 @@ class Pong(Message, frozen=True, kw_only=True):
 
 
 class StepState(Message, frozen=True, kw_only=True):
-    """A step as it is now; the first one answers CreateStep."""
+    """A step's present record; the first StepState answers CreateStep."""
 
     step: Step
 
 
 class StepWaits(Message, frozen=True, kw_only=True):
-    """The step's nodes are busy; wait."""
+    """The request for a step waits, because the nodes are busy."""
 
 
 # Nodes to srun --------------------------------------------------------------------------------------
 
 
 class Launched(Message, frozen=True, kw_only=True):
-    """The tasks run (or could not be started: then their exits follow)."""
+    """Process ids of the started tasks; a TaskExit follows for each task that could not be started."""
 
     pids: tuple[int, ...] = ()
 
 
 class Output(Message, frozen=True, kw_only=True):
-    """What a task wrote to its stdout (1) or stderr (2); task -1: the node itself speaks."""
+    """Bytes that a task wrote to ``stream`` 1 (stdout) or 2 (stderr); task -1 is the node itself."""
 
     task: int
     stream: int
@@ -352,7 +362,7 @@ class Output(Message, frozen=True, kw_only=True):
 
 
 class TaskExit(Message, frozen=True, kw_only=True):
-    """A task ended."""
+    """A task has ended with an exit code or by a signal."""
 
     task: int
     code: int
@@ -360,7 +370,7 @@ class TaskExit(Message, frozen=True, kw_only=True):
 
 
 class Taken(Message, frozen=True, kw_only=True):
-    """The tasks of this node have got so many bytes of input; more may follow."""
+    """All tasks of this node have received ``count`` bytes of input, so that srun may send more."""
 
     count: int
 

@@ -1,4 +1,4 @@
-"""Between the core and the connections: requests, who waits for which answer, and the nodes' connections."""
+"""The server's requests and connections: passes requests to the core, and its actions to the connections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from whesl.managers.resource.embedded.store import Store
 from whesl.model.errors import RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 
-# After the server's restart, how long srun has to come back before its step or job counts as abandoned.
+# Seconds that srun has to reconnect to a restarted server before its step or job counts as abandoned.
 OWNER_GRACE = 5.0
 _REFERENCE = re.compile(r"(\d{1,12})(?:_(\d{1,9}|\*|\[.*\]))?")
 
@@ -34,11 +34,11 @@ StepKey = tuple[int, int, int]
 
 
 class Service:
-    """Answers messages and performs actions.
+    """Answers messages and performs the core's actions.
 
     Args:
-        cluster: its directory.
-        store: the memory on disk.
+        cluster: the cluster to serve.
+        store: the records on disk.
         drop: closes a connection.
     """
 
@@ -61,7 +61,13 @@ class Service:
     # Messages ---------------------------------------------------------------------------------------------
 
     def handle(self, channel: Channel, message: protocol.AnyMessage, now: float) -> None:
-        """Answer one message; WHESL's errors are answers, too."""
+        """Answer one message; a WheslError is sent as Failed.
+
+        Args:
+            channel: the connection on which the message arrived.
+            message: the message.
+            now: seconds since the epoch.
+        """
         name = self._names.get(channel)
         try:
             if isinstance(message, protocol.Beat) and name is not None:
@@ -133,8 +139,8 @@ class Service:
         if known is not None:
             return protocol.Submitted(job=known.array_job or known.id)
         number = max(self.core.jobs, default=0) + 1
-        # The script is on the disk before the job is known: a crash in between leaves a stray directory,
-        # which the next submission with this number overwrites.
+        # The script is stored before the job's record: a crash in between leaves a directory that the next
+        # submission with this number overwrites.
         self._spool(number, message)
         job_id = self.core.submit(spec, self._waits.draw(number), now)
         assert job_id == number
@@ -143,7 +149,7 @@ class Service:
     def _spool(self, number: int, message: protocol.Submit) -> None:
         directory = self.cluster.join("spool", str(number))
         try:
-            file_retry.retried(lambda: os.makedirs(directory, mode=0o700, exist_ok=True))  # noqa: PTH103  # as below
+            file_retry.retried(lambda: os.makedirs(directory, mode=0o700, exist_ok=True))  # noqa: PTH103  # pathlib slows each command's start
             for name, mode, data in (
                 ("slurm_script", 0o700, message.script),
                 ("environment.json", 0o600, msgspec.json.encode(message.environment)),
@@ -241,7 +247,7 @@ class Service:
             core.step_ended(name, job, restart, message.step, message.code, now)
         elif message.what == "cleared":
             core.cleared(name, job, restart, now)
-        # Sent only after the next commit, like everything.
+        # Like every message, the acknowledgement is sent only after the next commit.
         channel.send(protocol.Acknowledge(number=message.number))
 
     def _attach(self, channel: Channel, message: protocol.AttachStep) -> None:
@@ -260,10 +266,15 @@ class Service:
         channel.send(protocol.Jobs(jobs=(job,)))
 
     def forget(self, channel: Channel, now: float) -> None:
-        """A connection is gone."""
+        """Handle a closed connection: drop its requests, abandon its steps, cancel the jobs that it owns.
+
+        Args:
+            channel: the closed connection.
+            now: seconds since the epoch.
+        """
         name = self._names.pop(channel, None)
         if name is not None and self._nodes.get(name) is channel:
-            # Not a loss yet: only silence beyond the node's timeout is.
+            # The node counts as lost only after ``node_timeout`` seconds of silence.
             del self._nodes[name]
         for request in [number for number, asker in self._requests.items() if asker is channel]:
             del self._requests[request]
@@ -285,7 +296,10 @@ class Service:
             self._to_node(node, protocol.WatchStep(job=key[0], restart=key[1], step=key[2]))
 
     def check_owners(self, now: float) -> float:
-        """Once, after the start, end steps and jobs whose srun has not come back. Returns when to call."""
+        """Abandon steps and cancel jobs whose srun has not reconnected OWNER_GRACE seconds after the start.
+
+        Returns the time of the next call, in seconds since the epoch.
+        """
         due = self.started + OWNER_GRACE
         if self._grace_over or now < due:
             return now + 3600 if self._grace_over else due
@@ -301,7 +315,7 @@ class Service:
     # Actions ----------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Write the changed records down, then perform the core's actions."""
+        """Store the changed records, then perform the core's actions."""
         while True:
             changes = self.core.take()
             if changes.jobs or changes.steps or changes.nodes:
@@ -373,7 +387,7 @@ class Service:
 
     def _to_node(self, name: str, message: protocol.Message) -> None:
         channel = self._nodes.get(name)
-        # A node that is away gets these actions when it registers again.
+        # A disconnected node gets its actions when it registers again.
         if channel is not None:
             channel.send(message)
 
@@ -409,7 +423,7 @@ def _dated(note: str) -> str:
 
 
 def _write_anew(path: str, mode: int, data: bytes) -> None:
-    """Write a new file, force it to the disk, and put it in the place of an old one."""
+    """Delete an old file, write it anew, and sync it to the disk."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

@@ -1,8 +1,8 @@
 """The server of one cluster: ``python -m whesl.managers.resource.embedded.server DIRECTORY``.
 
-One loop over one listening socket. What happened is given to the core, what changed is written down, and
-only then anything is sent. Killed at any point and started again, it continues from what is written;
-nodes and running steps do not need it meanwhile.
+Each round of its event loop passes events to the core, stores the changed records, and only then sends
+messages. A server that is killed and restarted continues from the stored records; nodes and running steps do
+not need it meanwhile.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from whesl.model.errors import RefusedError, WheslError
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 
-STEP = 2.0  # seconds by which a wait may last longer than was asked for
+STEP = 2.0  # seconds by which a wait may exceed its timeout before the nodes' silence is excused
 
 
 class Server:
-    """The loop.
+    """The server's event loop.
 
     Args:
-        cluster: its directory, with settings.
-        rank: the order in which jobs take nodes; None for the partition's own.
+        cluster: the cluster, prepared with settings.
+        rank: sorts nodes into the order in which jobs take them; None keeps the partition's order.
 
-    Raises RefusedError when another server has it.
+    Raises RefusedError when another server holds the cluster's lock.
     """
 
     def __init__(self, cluster: Cluster, rank: Ranking | None = None) -> None:
@@ -51,7 +51,7 @@ class Server:
         self._channels: set[Channel] = set()
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until a Shutdown message arrives or the cluster's directory is deleted."""
         wake = 0.0
         while not self._service.stopping:
             before = time.time()
@@ -59,7 +59,7 @@ class Server:
             ready = self._selector.select(timeout)
             now = time.time()
             if not before - STEP <= now <= before + timeout + STEP:
-                # Stopped, suspended, or the clock was set: nodes cannot be blamed for that.
+                # This process was stopped, or the clock was set: the nodes' silence does not count.
                 self._service.core.excuse_silence(now)
             for key, _ in ready:
                 if key.fileobj is self._listener:
@@ -67,8 +67,8 @@ class Server:
                 elif isinstance(key.data, Channel):
                     self._receive(key.data, now)
             if file_retry.gone(self._sockets.path):
-                return  # the whole cluster was deleted
-            # Sockets first: signs of life that waited while this process did not run count.
+                return  # the cluster's directory was deleted
+            # Messages are read before ``advance``, so that signs of life that waited in sockets count.
             wake = min(self._service.core.advance(now), self._service.check_owners(now))
             self._service.commit()
             self._flush(now)
@@ -125,11 +125,11 @@ class Server:
 
 
 def main(arguments: list[str], rank: Ranking | None = None) -> int:
-    """Run the server of a directory; an address that is taken or a broken state ends it with a message.
+    """Run a cluster's server, print an error that ends it, and return its exit status.
 
     Args:
-        arguments: the directory.
-        rank: as of ``Server``.
+        arguments: the cluster's directory, as the only item.
+        rank: sorts nodes into the order in which jobs take them; None keeps the partition's order.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

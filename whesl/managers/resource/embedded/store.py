@@ -1,4 +1,4 @@
-"""The server's records on disk, as they are now; they are written before actions are carried out."""
+"""The server's present records in a SQLite file, written before the server acts on them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,17 @@ class Store:
     """A SQLite file in write-ahead mode, synchronised at every commit.
 
     Args:
-        path: the file; made when it is missing.
+        path: the file, created when missing.
 
-    Raises CouldNotObserveError when it cannot be read.
+    Raises CouldNotObserveError when the file cannot be read.
     """
 
     def __init__(self, path: str) -> None:
         self._encode = msgspec.json.Encoder().encode
         try:
-            # The file is made here, private: one that SQLite makes is as open as the umask allows.
+            # The file is created here with mode 0600: SQLite would create it as the umask allows.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            # The server's lock alone protects the file: a cluster may lie where SQLite's own locks do not
-            # work.
+            # The server's lock alone protects the file: SQLite's own locks fail on some file systems.
             place = f"file:{quote(path)}?vfs=unix-none"
             self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
             self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -58,12 +57,18 @@ class Store:
             ) from error
 
     def _all(self, table: str, kind: type[_Record]) -> list[_Record]:
-        # The table's name is one of the three above.
+        # ``table`` is one of the three names in _TABLES.
         rows = self._connection.execute(f"SELECT record FROM {table}")  # noqa: S608
         return [msgspec.json.decode(record, type=kind) for (record,) in rows]
 
     def write(self, jobs: Iterable[Job], steps: Iterable[Step], nodes: Iterable[Node]) -> None:
-        """Write records in one transaction; when this returns they are on the disk."""
+        """Write changed records to the disk in one synchronised transaction.
+
+        Args:
+            jobs: changed records of jobs.
+            steps: changed records of steps.
+            nodes: changed records of nodes.
+        """
         encode = self._encode
         execute = self._connection.executemany
         self._connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""Scripts and tasks on one virtual node, as processes: their output, their ends."""
+"""Processes of scripts and tasks on one virtual node: start, input, output and exit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN
 from whesl.model import attempt_rlimit_mark
 
 READ = 64 * 1024
-LINE_LIMIT = 64 * 1024  # a longer line is passed on in pieces
-BACKLOG = 1024 * 1024  # bytes on their way to a slow srun before the tasks' output is no longer read
+LINE_LIMIT = 64 * 1024  # bytes; a longer line is passed on in pieces
+BACKLOG = 1024 * 1024  # bytes unsent to a slow srun above which the tasks' output is not read
 
 Incarnation = tuple[int, int]
 
 
 class Stream:
-    """One output of one task, read until its end and passed on in whole lines."""
+    """Standard output or error of one task, passed on in whole lines unless ``raw``."""
 
     def __init__(self, descriptor: int, task: int, number: int, raw: bool) -> None:
         os.set_blocking(descriptor, False)
@@ -33,7 +33,7 @@ class Stream:
         self._partial = b""
 
     def read(self) -> tuple[bytes, bool]:
-        """Return the output that may be passed on now, and whether it was the last."""
+        """Return output to pass on now, and whether the stream has ended."""
         try:
             data = os.read(self.descriptor, READ)
         except BlockingIOError:
@@ -49,7 +49,7 @@ class Stream:
         return data[:cut], False
 
     def drain(self) -> bytes:
-        """Return all that is left to read now and close; a process that was left behind may hold it open."""
+        """Return the remaining output and close the stream, even while a leftover process holds it open."""
         result = b""
         while True:
             data, end = self.read()
@@ -61,7 +61,7 @@ class Stream:
 
 
 class Task:
-    """A process of a script (``number`` -1) or of a step, leader of its own session."""
+    """The process of a job's script (``number`` -1) or of one task of a step; a session leader."""
 
     def __init__(self, popen: subprocess.Popen[bytes], number: int) -> None:
         self.popen, self.pid, self.number = popen, popen.pid, number
@@ -71,7 +71,7 @@ class Task:
 
 
 class LocalStep:
-    """A step's part on this node."""
+    """The tasks of a step on this node."""
 
     def __init__(self, launch: protocol.LaunchStep, channel: Channel) -> None:
         self.launch = launch
@@ -82,21 +82,21 @@ class LocalStep:
 
     @property
     def incarnation(self) -> Incarnation:
-        """Job and restart count."""
+        """The job's id and restart count."""
         return self.launch.job, self.launch.restart
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """Job, restart count, step."""
+        """The job's id, its restart count, and the step's number."""
         return self.launch.job, self.launch.restart, self.launch.step
 
     def send(self, message: protocol.Message) -> None:
-        """Tell srun, if it is still there."""
+        """Send a message to the step's srun, if it is still connected."""
         if self.channel is not None and not self.channel.closed:
             self.channel.send(message)
 
     def say(self, text: str) -> None:
-        """Write a line of the node's own to srun's standard error."""
+        """Send a line of the node's own to srun, which writes it to its standard error."""
         self.send(protocol.Output(task=-1, stream=2, data=text.encode() + b"\n"))
 
 
@@ -106,8 +106,8 @@ class Runner:
     Args:
         cluster: the cluster's directory.
         node: this node's name.
-        storage: its node-local storage.
-        selector: the daemon's; streams are registered there with this object's ``readable``.
+        storage: path of the node's local storage.
+        selector: the node daemon's selector, on which streams are registered with a callback as data.
     """
 
     def __init__(self, cluster: str, node: str, storage: str, selector: selectors.BaseSelector) -> None:
@@ -116,12 +116,12 @@ class Runner:
         self.owners: dict[int, tuple[Task, LocalStep | None, Incarnation]] = {}
 
     def start_script(self, launch: protocol.Launch) -> Task | tuple[int, str]:
-        """Start a job's script; returns an exit code and a complaint when that cannot be done."""
+        """Start a job's script; return its task, or an exit code and a message when it cannot start."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if launch.append else os.O_TRUNC)
         opened: list[int] = []
         try:
             opened.append(os.open(launch.input, os.O_RDONLY | os.O_CLOEXEC))
-            # Always appending, so that the files' other writers (and this one) do not overwrite each other.
+            # Always O_APPEND, so that several writers of a file do not overwrite each other.
             opened.append(os.open(launch.output, flags | os.O_APPEND, 0o666))
             if launch.error != launch.output:
                 opened.append(os.open(launch.error, flags | os.O_APPEND, 0o666))
@@ -129,7 +129,7 @@ class Runner:
             if not os.path.isdir(workdir):  # noqa: PTH112
                 complaint = f"slurmstepd: error: couldn't chdir to `{workdir}': going to /tmp instead\n"
                 os.write(opened[-1], complaint.encode())
-                workdir = "/tmp"  # noqa: S108  # where Slurm goes
+                workdir = "/tmp"  # noqa: S108  # Slurm's fallback
             name = f"{launch.job}.{launch.restart}.batch"
             environ = launch.environment | of_task(self._cluster, self._node, self._storage, name, 0, (0,))
             popen = _start(
@@ -150,7 +150,7 @@ class Runner:
         return task
 
     def start_step(self, step: LocalStep) -> None:
-        """Start the tasks of a step; those that cannot be started end at once with errno, as in Slurm."""
+        """Start a step's tasks; one that cannot start ends with the errno as exit code, as in Slurm."""
         launch = step.launch
         name = f"{launch.job}.{launch.restart}.{launch.step}"
         failures = []
@@ -204,9 +204,16 @@ class Runner:
         return readable
 
     def ended(self, task: Task, step: LocalStep, code: int, signum: int) -> None:
-        """A task of a step was reaped: pass on the rest of its output and its exit."""
+        """Pass the remaining output and the exit of a reaped task on to srun.
+
+        Args:
+            task: the task.
+            step: the task's step.
+            code: the exit code.
+            signum: number of the signal that ended the task, 0 for none.
+        """
         for stream in task.streams:
-            # A paused stream is not registered.
+            # A stream that ``balance`` has paused is not registered.
             if stream.descriptor in self._selector.get_map():
                 self._selector.unregister(stream.descriptor)
             if rest := stream.drain():
@@ -219,7 +226,7 @@ class Runner:
         step.send(protocol.TaskExit(task=task.number, code=code, signal=signum))
 
     def balance(self, step: LocalStep) -> None:
-        """Stop reading a step's output while srun is slow to take it, and go on when it has."""
+        """Pause reading a step's output while more than BACKLOG bytes wait for srun; resume it afterwards."""
         full = step.channel is not None and len(step.channel.outgoing) > BACKLOG
         for task in step.tasks.values():
             for stream in task.streams:
@@ -232,7 +239,12 @@ class Runner:
                     )
 
     def feed(self, step: LocalStep, data: bytes) -> None:
-        """Give input to the tasks that take it; no data closes it. Taken answers once all have got it."""
+        """Write input to the tasks that read it, and confirm with Taken once all tasks have received it.
+
+        Args:
+            step: the step.
+            data: bytes of input; empty bytes close the tasks' input.
+        """
         step.untaken += len(data)
         for task in step.tasks.values():
             if data:
@@ -258,7 +270,7 @@ class Runner:
                 )
             return
         except OSError:
-            # The reader has closed it.
+            # The task has closed its standard input.
             task.input.clear()
             task.input_ended = True
         if registered:
@@ -280,8 +292,8 @@ class Runner:
 
         Args:
             incarnation: job and restart count.
-            batch: with those of the script.
-            step: only those of this step; None for all.
+            batch: include the script's processes.
+            step: number of the only step to include; None for all steps.
         """
         prefix = f"{incarnation[0]}.{incarnation[1]}."
         roots = []
@@ -301,7 +313,12 @@ class Runner:
         return process_lookup.descendants(roots)
 
     def signal_step(self, step: LocalStep, number: int) -> None:
-        """Send a signal to a step's tasks; SIGKILL goes to everything that they started, too."""
+        """Send a signal to a step's tasks; SIGKILL also reaches all processes that the tasks started.
+
+        Args:
+            step: the step.
+            number: the signal's number.
+        """
         for task in list(step.tasks.values()):
             process_lookup.send_group(task.pid, number)
         if number == signal.SIGKILL:
@@ -319,19 +336,19 @@ def _start(
     env: Mapping[str, str],
     umask: int = -1,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own.
+    """Start a process as the leader of a new session.
 
-    Where a node's storage is limited, SIGXFSZ is ignored: a full quota is then write()'s error.
-    One of an attempt carries its mark, as Slurm and Flux pass it on. It is set after the fork: with it, this
-    daemon would be taken for one of the attempt's processes, and killed with them.
+    On a node with limited storage, the process ignores SIGXFSZ: a write beyond the limit fails instead.
+    A process of an attempt carries the attempt's mark (a soft limit), as under Slurm and Flux. The mark is
+    set after the fork: with it, this daemon would count as an attempt's process and be killed with these.
     """
     hard = resource.getrlimit(resource.RLIMIT_RSS)[1]
     token = env.get(TOKEN, "")
     mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     kept = (signal.SIGXFSZ,) if limited else ()
-    # Also signals that were ignored where the cluster was started, as SIGINT is for a shell's background
-    # jobs.
+    # Ignored signals get their default action, also those that the cluster's starter ignored (a shell ignores
+    # SIGINT for background jobs).
     ignored = [
         number
         for number in signal.valid_signals()
@@ -363,5 +380,5 @@ def _close(task: Task) -> None:
         try:
             task.popen.stdin.close()
         except OSError:
-            # The reader has ended first.
+            # The task has ended before its standard input was closed.
             return

@@ -1,8 +1,8 @@
 """Flux from inside: steps on chosen nodes, the nodes' states, and Flux's events.
 
-An allocation is either an instance of one's own (a batch script's, or one started by ``flux start``), whose
-nodes are its brokers, or a job's task in an instance that runs more than this job. Names of nodes are the
-hosts of the instance's resources; where one machine has several brokers, ``host.RANK``.
+An allocation is either the user's own instance (a batch script's, or one of ``flux start``), whose nodes are
+its brokers, or a task of a job in an instance that runs other jobs, too. A node's name is its host in the
+instance's resources, or ``host.RANK`` where one machine has several brokers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whesl.managers.resource.step_process import start
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 
-# Seconds for a look at a broker (see ``Allocation.gone``).
+# Seconds that ``FluxAllocation.gone`` waits for an answer.
 LOOK = 0.1
 
 
@@ -37,7 +37,7 @@ class FluxAllocation:
 
     Args:
         environ: the environment of the batch script or task, as Flux gave it.
-        uri: of the instance, instead of FLUX_URI's in ``environ``.
+        uri: the instance's address; empty takes FLUX_URI from ``environ``.
         timeout: seconds after which Flux counts as not answering.
     """
 
@@ -48,7 +48,7 @@ class FluxAllocation:
         if not self._environ.get("FLUX_URI"):
             raise UsageError("FLUX_URI is not set", hint="is this inside a Flux instance?")
         self._bridge = Bridge(self._environ, timeout=timeout, idle=IDLE)
-        # The id in ASCII, as file names and other programs' logs need it; Flux takes both forms.
+        # The job's id with an ASCII ``f``, which file names and logs need; Flux accepts both forms.
         self._task_of = (
             "" if uri else environ.get("FLUX_JOB_ID", "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
         )
@@ -63,10 +63,10 @@ class FluxAllocation:
 
     @staticmethod
     def present(environ: Mapping[str, str]) -> bool:
-        """Whether a process with this environment is inside a job or an instance of its own.
+        """Whether a process with this environment runs inside a Flux job or its user's own instance.
 
-        False for another user's instance (a system's, that jobs are submitted to), for one that is reached
-        from elsewhere (flux-proxy(1)), and for the variable of an instance that is not here, or has ended.
+        False for another user's instance (such as the system's), for an instance reached through
+        flux-proxy(1), and for a FLUX_URI whose instance is on another host or has ended.
         """
         uri = environ.get("FLUX_URI", "")
         if not uri.startswith("local://") or environ.get("FLUX_PROXY_REMOTE"):
@@ -85,11 +85,11 @@ class FluxAllocation:
         return True
 
     def close(self) -> None:
-        """End the process through which Flux is spoken to."""
+        """End the bridge process that talks to Flux."""
         self._bridge.close()
 
     def describe(self) -> AllocationInfo:
-        """Return the job's allocation, which is asked for once, since it does not change."""
+        """Return the job's allocation; Flux is asked once, since the allocation does not change."""
         with self._lock:
             if self._info is None:
                 self._info = self._ask()
@@ -110,7 +110,7 @@ class FluxAllocation:
             record = self._own_record()
             tasks = int(record.get("ntasks") or 0) or None
             ranks = flux_command_output.ranks_of(record.get("ranks"))
-            # Brokers start steps for their instance's owner only; others have the node that they run on.
+            # Brokers start steps for their instance's owner only; another user has only this process's node.
             names = {rank: name for rank, name in names.items() if (rank in ranks if owner else rank == here)}
         elif here in names:
             names = {here: names[here], **names}
@@ -141,7 +141,7 @@ class FluxAllocation:
     # Steps --------------------------------------------------------------------------------------------
 
     def launch(self, request: StepRequest) -> FluxStep:
-        """Start a step by the brokers of its nodes. Raises RefusedError, UsageError."""
+        """Start a step through the brokers of its nodes (``flux exec``). Raises RefusedError, UsageError."""
         ranks = self._ranks()
         step = secrets.token_hex(8)
         command = step_command(request, ranks)
@@ -149,9 +149,13 @@ class FluxAllocation:
         return FluxStep(process, step, tuple(ranks[node] for node in request.nodes))
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's processes on every node that lives; SIGKILL to its flux exec as well.
+        """Send a signal to the step's processes on every living node; SIGKILL also goes to its ``flux exec``.
 
-        Returns before it has arrived: a node that is silent but not yet lost answers nobody for a while.
+        Args:
+            step: as ``launch`` returned it.
+            signum: the signal's number.
+
+        Returns before the signal has arrived, since a silent node that is not yet lost delays the command.
         """
         if not isinstance(step, FluxStep):
             raise UsageError(f"not a step of Flux: {step!r}")
@@ -159,7 +163,7 @@ class FluxAllocation:
         if step.poll() is not None and signum != signals.SIGKILL:
             return
         if signum == signals.SIGKILL:
-            # flux exec is killed first, so that it starts nothing more when the nodes are searched.
+            # ``flux exec`` is killed first, so that it starts no process while the nodes are searched.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step.pid, signals.SIGKILL)
         self._background.append(start(signal_command(step, signum), self._environ, "flux"))
@@ -167,16 +171,16 @@ class FluxAllocation:
     # Nodes --------------------------------------------------------------------------------------------
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return Flux's view of the nodes."""
+        """Return the nodes' states in the view of Flux's resource service."""
         self.describe()
         return flux_command_output.node_states(self._bridge.call("status"), self._names)
 
     def gone(self, node: str) -> bool | None:
-        """Return whether the node's broker has ended, as the broker above it finds when it sends something.
+        """Return whether the node's broker has ended, which shows when its parent broker cannot send to it.
 
-        False when it has answered, None when nothing is known.
+        False when the broker has answered, None when nothing is known.
         A node that is cut off counts as ended once the kernel has given up the connection
-        (``tbon.tcp_user_timeout``), which is long after an agent's lease.
+        (``tbon.tcp_user_timeout``), long after an agent's lease.
         """
         rank = next((rank for rank, name in self._names.items() if name == node), None)
         if rank is None or not self._bridge.alive:
@@ -188,7 +192,12 @@ class FluxAllocation:
         return gone if isinstance(gone, bool) else None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return what our shim of ``flux`` has to know: Flux itself has no variables that hide nodes."""
+        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes.
+
+        Args:
+            active: names of the nodes in use.
+            base: the script's environment, which is not needed here.
+        """
         ranks = self._ranks()
         return {
             INSTANCE: self._environ["FLUX_URI"],
@@ -204,7 +213,10 @@ class FluxAllocation:
     # Events ---------------------------------------------------------------------------------------------
 
     def watch(self) -> int:
-        """Begin to listen; see the port. Raises CouldNotObserveError."""
+        """Begin to listen for events; return a descriptor that is readable when there are some.
+
+        Raises CouldNotObserveError.
+        """
         self.describe()
         return self._bridge.watch(sorted(self._names), self._task_of)
 
@@ -212,7 +224,7 @@ class FluxAllocation:
         """Return the events since the last call."""
         found: list[NodeEvent | JobException] = []
         for event in self._bridge.events():
-            # A damaged message is dropped; the regular looks at the nodes see the same changes.
+            # A damaged message is dropped: ``node_states`` shows the same changes.
             with contextlib.suppress(KeyError, TypeError, ValueError):
                 found += self._node_events(event) if event["event"] == "node" else [self._exception(event)]
         return found
@@ -244,14 +256,18 @@ class FluxAllocation:
             note=note,
             time=float(event["time"]),
             nodes=flux_command_output.nodes_in(note, self._names),
-            # The allocation's own job belongs to no attempt: all attempts are in it.
+            # An exception on the allocation's own job concerns no single attempt: all attempts run in it.
             attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
         )
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Raise an exception on the job that this allocation is; False for an instance that is no job.
+        """Raise an exception on this allocation's job; return False for an instance that is no job.
 
-        ``once``: not where the job's eventlog shows one of this kind and note already.
+        Args:
+            kind: the exception's type (RFC 21).
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            once: raise none where the job's eventlog shows one of this kind and note already.
         """
         job = self.describe().job_id
         if not job:

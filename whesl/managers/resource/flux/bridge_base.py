@@ -1,10 +1,10 @@
-"""The far end of the bridge to Flux: JSON lines with its client. Standard library only.
+"""Base of the bridge's far end, which exchanges JSON lines with ``bridge_client``. Standard library only.
 
 A request is ``{"id": N, "op": NAME, ...}``; its answer ``{"id": N, "ok": ...}`` or ``{"id": N, "errno": N,
-"error": TEXT}``; what happens unasked is ``{"event": NAME, ...}``. See ``bridge_client``.
+"error": TEXT}``; an unrequested message is ``{"event": NAME, ...}``.
 """
 
-# Flux's own Python, of any version, runs this module, too.
+# Flux's own Python, which may be an older version, also runs this module.
 from __future__ import annotations
 
 import json
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 LATER = object()
-# The variable with an attempt's token.
+# Name of the environment variable with an attempt's token.
 ATTEMPT = "WHESL_ATTEMPT_TOKEN"
 
 
 class FarEnd:
-    """Takes requests and answers them; the operations are the methods of a derived class, ``op_NAME``."""
+    """Answers requests; a derived class has a method ``op_NAME`` for each operation."""
 
     def __init__(self) -> None:
         self._buffer = b""
         self._writing = threading.Lock()
 
     def say(self, **message: Any) -> None:
-        """Write a line. The client reads all the time, so a full pipe empties."""
+        """Write a message as one line. A full pipe blocks only briefly: the client reads continuously."""
         data = (json.dumps(message) + "\n").encode()
         with self._writing:
             while data:
                 data = data[os.write(1, data) :]
 
     def requests(self) -> list[dict[str, Any]] | None:
-        """Read what has come on the standard input; None at its end."""
+        """Return the requests that have arrived on standard input, None at its end."""
         data = os.read(0, 1 << 20)
         if not data:
             return None
@@ -55,13 +55,25 @@ class FarEnd:
             self.say(id=number, ok=answer)
 
     def fail(self, number: int, error: Exception) -> None:
-        """Answer that a request failed; ``number`` is Flux's errno, 0 for an error that is not Flux's."""
+        """Answer a request with an error: with Flux's errno, or 0 for an error that is not Flux's.
+
+        Args:
+            number: the request's id.
+            error: the exception that the operation raised.
+        """
         code = error.errno if isinstance(error, OSError) and error.errno else 0
         text = (code and error.strerror) or f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
         self.say(id=number, errno=code, error=text)
 
     def exception(self, job: str, when: float, context: Any, attempt: str | None = None) -> None:
-        """Tell of a job's exception (RFC 21)."""
+        """Send an event for an exception on a job (RFC 21).
+
+        Args:
+            job: the job's id.
+            when: seconds since the epoch.
+            context: the exception's type, severity and note.
+            attempt: token of the job's attempt; empty for no attempt, None when unknown.
+        """
         self.say(
             event="exception",
             job=job,
@@ -74,7 +86,13 @@ class FarEnd:
 
 
 def raised_in(eventlog: str, kind: str, note: str) -> bool:
-    """Return whether a job's eventlog (RFC 18: an object a line) has an exception of a kind with a note."""
+    """Return whether a job's eventlog (RFC 18: one object a line) has an exception of a kind and note.
+
+    Args:
+        eventlog: the eventlog's text.
+        kind: the exception's type.
+        note: the exception's note.
+    """
     for line in eventlog.splitlines():
         try:
             entry = json.loads(line)
@@ -87,7 +105,7 @@ def raised_in(eventlog: str, kind: str, note: str) -> bool:
 
 
 def attempt_in(jobspec: Any) -> str:
-    """Return the token of the attempt that a job belongs to, by its environment (RFC 14); empty for none."""
+    """Return the attempt's token from the environment in a jobspec (RFC 14); empty for none."""
     environment = jobspec["attributes"]["system"].get("environment") or {}
     return str(environment.get(ATTEMPT, ""))
 

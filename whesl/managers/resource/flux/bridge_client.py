@@ -1,12 +1,12 @@
-"""Flux, spoken to through a process of its own.
+"""The near end of the bridge to Flux: requests go to Flux through a separate process.
 
-The daemons import nothing of Flux: its reactor and its locks would stall their heartbeats, its library has to
-match the site's Flux to the version, and a crash in it would be theirs. So ``bridge_program`` runs under the
-Python that Flux itself was built for (``flux python``, which is what Flux's own commands run under too), and
-both sides speak JSON lines over pipes.
+WHESL's daemons import no module of Flux: Flux's reactor and locks would stall the daemons' heartbeats, its
+library has to match the site's exact version, and its crash would be the daemon's. So ``bridge_program`` runs
+under the Python that Flux was built for (``flux python``, as Flux's own commands do), and both sides exchange
+JSON lines over pipes.
 
-The program is watched: when it dies, calls raise CouldNotObserveError, the next one starts another, and
-listening is taken up where it ended; a bounded number of times a minute.
+When the program dies, open calls raise CouldNotObserveError, the next call starts another program, and
+listening resumes after the last event; at most STARTS times a minute.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from typing import IO, Any
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 LOG = logging.getLogger(__name__)
-# Longer than the program itself waits for a service of the instance.
+# Seconds for a call; longer than the program itself waits for a service of the instance.
 TIMEOUT = 35.0
-# Starts of the program within a minute.
+# The most starts of the program within a minute.
 STARTS = 5
 _MINUTE = 60.0
 _PROGRAM = ("flux", "python", str(Path(__file__).with_name("bridge_program.py")))
 _HINT = "does `flux uptime` answer here?"
-# Seconds after which a program is ended that is neither called nor listens; well above the pause between two
-# looks at the nodes, and so long that it is started at most twice a minute for single calls.
+# Seconds after which a program without calls or listening is ended: well above the pause between two looks at
+# the nodes, and long enough that single calls start a program at most twice a minute.
 IDLE = 20.0
-# The most events that are kept: events that are not fetched must not fill the memory.
+# The most events that are kept, so that events that are never fetched do not fill the memory.
 _KEPT = 10_000
 
 
 class FluxRefusedError(RefusedError):
-    """Flux said no; ``code`` is its errno."""
+    """Flux refused an operation; ``code`` is Flux's errno."""
 
     def __init__(self, message: str, *, code: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -53,7 +53,13 @@ class FluxRefusedError(RefusedError):
 
 
 def failure(operation: str, code: int, text: str) -> WheslError:
-    """Return the error for Flux's answer to an operation: an errno (0: none) and what it says."""
+    """Return the error to raise for an operation that Flux has answered with an error.
+
+    Args:
+        operation: the operation's name.
+        code: Flux's errno, 0 for none.
+        text: Flux's message; empty takes the errno's.
+    """
     message = f"flux: {operation}: {text or os.strerror(code)}"
     if code in (errno.EAGAIN, errno.EBUSY):
         return TransientError(message)
@@ -72,7 +78,7 @@ def failure(operation: str, code: int, text: str) -> WheslError:
 
 
 class _Life:
-    """One run of a program."""
+    """One process of the bridge's program."""
 
     def __init__(self, process: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
         self.process = process
@@ -82,7 +88,7 @@ class _Life:
         self.pending: dict[int, tuple[threading.Event, list[dict[str, Any]]]] = {}
 
     def complaint(self) -> str:
-        """Return the last line that it wrote on standard error."""
+        """Return the last line that the program wrote to standard error."""
         with contextlib.suppress(OSError, ValueError):
             self.complaints.seek(0)
             lines = self.complaints.read()[-2000:].decode("utf-8", "replace").strip().splitlines()
@@ -91,15 +97,15 @@ class _Life:
 
 
 class Bridge:
-    """The near end. Thread-safe.
+    """The bridge's client. Thread-safe.
 
     Args:
         environ: environment of the program; PATH in it finds ``flux``.
-        uri: of the instance; empty for FLUX_URI's in ``environ``, or the system's.
+        uri: the instance's address; empty takes FLUX_URI from ``environ``, or the system's instance.
         timeout: seconds after which a call counts as unanswered.
         idle: seconds without a call after which the program is ended, unless it listens; the next call starts
-            another. None: it is kept.
-        program: what to run instead of the real one (tests).
+            another. None keeps the program.
+        program: command line of the program; tests replace it.
     """
 
     def __init__(
@@ -131,10 +137,10 @@ class Bridge:
         """Return the answer to an operation of the program.
 
         Args:
-            operation: its name.
-            within: seconds for the answer; when given, a late answer is only dropped. Otherwise a program
-                that does not answer is ended, and the next call starts another.
-            fields: its arguments.
+            operation: the operation's name.
+            within: seconds to wait, after which a late answer is only dropped. None waits for the bridge's
+                timeout and then ends a program that has not answered; the next call starts another.
+            fields: the operation's arguments.
 
         Raises CouldNotObserveError, FluxRefusedError, TransientError.
         """
@@ -168,17 +174,17 @@ class Bridge:
         """Begin to listen and return a descriptor that is readable when there are events. May be repeated.
 
         Args:
-            ranks: brokers whose end is to be told at once.
-            job: the caller's own, when it is one of the instance's jobs.
+            ranks: brokers whose end is reported at once.
+            job: id of the caller's own job when it is one of the instance's, else empty.
 
-        Raises CouldNotObserveError when nothing can be heard.
+        Raises CouldNotObserveError when the instance sends this user no events.
         """
         if self._signal is None:
             self._signal = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         if not self._listening:
             self._since = time.time()
             self._wanted = {"ranks": list(ranks), "job": job}
-            # Set before the call: a program that dies right after its answer has to be started again.
+            # Set before the call, so that a program that dies right after its answer is started again.
             self._listening = True
             try:
                 if not self.call("watch", since=self._since, **self._wanted).get("heard"):
@@ -200,7 +206,7 @@ class Bridge:
 
     @property
     def alive(self) -> bool:
-        """Whether the program runs and has reached the instance: then a call costs no start."""
+        """Whether the program runs and has reached the instance, so that a call does not start a program."""
         life = self._life
         return life is not None and life.greeted.is_set() and not life.ended
 
@@ -214,7 +220,7 @@ class Bridge:
     # Life of the program ------------------------------------------------------------------------------
 
     def _living(self) -> _Life:
-        """Return a running program, a new one when there is none. Raises CouldNotObserveError."""
+        """Return the running program, or start one. Raises CouldNotObserveError."""
         with self._lock:
             self._used = time.monotonic()
             if self._life is not None and not self._life.ended:
@@ -264,7 +270,7 @@ class Bridge:
                 if not isinstance(message, dict):
                     raise ValueError
             except ValueError:
-                break  # a program that sends something else than messages is not asked again
+                break  # a program that sends anything but messages is ended
             self._take(life, message)
         self._end(life)
         life.greeted.set()
@@ -277,7 +283,7 @@ class Bridge:
                 self._closed.wait(_MINUTE / STARTS)
 
     def _rest(self, life: _Life, idle: float) -> None:
-        """End a program that is not needed: each of a thousand tasks side by side would keep one."""
+        """End an idle program, since each of a thousand concurrent tasks would keep one."""
         while not self._closed.wait(idle) and not life.ended:
             with self._lock:
                 needed = self._listening or life.pending or not life.greeted.is_set()
@@ -291,7 +297,7 @@ class Bridge:
 
     def _take(self, life: _Life, message: dict[str, Any]) -> None:
         if message.get("event") == "hello":
-            # Callers that wait for this program have not been able to ask yet.
+            # Idleness counts from this greeting: callers that wait for it could not ask before.
             self._used = time.monotonic()
             life.greeted.set()
         elif "event" in message:
@@ -306,7 +312,7 @@ class Bridge:
 
     def _end(self, life: _Life) -> None:
         life.ended = True
-        # The program is killed with all that it has started, before the wait: its number is free afterwards.
+        # The program's process group is killed before the wait, after which its id may be reused.
         if life.process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(life.process.pid, signal.SIGKILL)
@@ -314,7 +320,7 @@ class Bridge:
 
 
 def _write(life: _Life, data: bytes, deadline: float) -> bool:
-    """Write to the program; False when it takes nothing until the deadline, or has ended."""
+    """Write to the program; return False when it has ended or accepts no bytes until the deadline."""
     assert life.process.stdin is not None
     descriptor = life.process.stdin.fileno()
     view = memoryview(data)

@@ -1,7 +1,7 @@
-"""The bridge's far end by Flux's Python interface; runs under Flux's own Python. See ``bridge_client``.
+"""The bridge's far end, which uses Flux's Python interface under Flux's own Python. See ``bridge_client``.
 
-Needs the standard library, ``flux`` and the module beside it only, and no newer syntax than Flux's Python
-has. It ends with its standard input.
+The program imports only the standard library, ``flux`` and ``bridge_base``, and uses no syntax newer than
+that of Flux's Python. It ends when its standard input ends.
 
 Protocols: Flux RFC 20 (R), 21 (job events), 22 (idsets), 25 and 14 (jobspec); the RPCs are those behind
 flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
@@ -29,21 +29,21 @@ from flux.idset import IDset  # type: ignore[import-not-found]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whesl.managers.resource.flux.bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
-else:  # run as a script, in a Python without WHESL
+else:  # run as a script in a Python without WHESL
     from bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
 
-# Seconds between two pokes of a broker, and how many are poked in a second at most.
+# A poke is a small RPC that shows whether a broker lives: seconds between rounds, most pokes a second.
 POKE = 0.05
 POKES_PER_SECOND = 500
-# Pokes of one broker that may be unanswered: one that hangs must not gather more and more of them.
+# The most unanswered pokes of one broker: those of a hung broker must not pile up.
 UNANSWERED = 20
-# A question about one broker takes this many pokes, so many seconds apart.
+# ``op_gone`` pokes a broker up to INSIST times, INSIST_EVERY seconds apart.
 INSIST = 10
 INSIST_EVERY = 0.01
-# Seconds for an answer of a service of the instance.
+# Seconds to wait for an answer of one of the instance's services.
 PATIENCE = 15.0
 LOOKUPS = 256
-# Seconds that a look at a job's environment may take.
+# Seconds to wait for the environment of a job (``attempt_of``).
 ATTRIBUTION = 2.0
 ATTRIBUTES = ("rank", "jobid", "parent-uri", "security.owner")
 
@@ -53,7 +53,7 @@ class ApiEnd(FarEnd):
 
     def __init__(self, uri: str) -> None:
         super().__init__()
-        # Calls that wait inside a callback use a handle of their own, which the reactor does not watch.
+        # Blocking calls inside a callback use the handle ``waiting``, which the reactor does not watch.
         self.h = flux.Flux(uri) if uri else flux.Flux()
         self.waiting = flux.Flux(uri) if uri else flux.Flux()
         self.rank = int(self.attribute("rank") or 0)
@@ -67,7 +67,7 @@ class ApiEnd(FarEnd):
     # Requests ---------------------------------------------------------------------------------------
 
     def hear(self, *_: Any) -> None:
-        """Take requests; ends the program with the standard input."""
+        """Read and perform requests; end the program at the end of standard input."""
         requests = self.requests()
         if requests is None:
             os._exit(0)
@@ -82,7 +82,12 @@ class ApiEnd(FarEnd):
             return ""
 
     def ask(self, topic: str, payload: Any = None) -> Any:
-        """Return a service's answer. Raises OSError, ETIMEDOUT when there is none."""
+        """Return the answer of a service on rank 0. Raises OSError, with ETIMEDOUT when none comes.
+
+        Args:
+            topic: the service's topic string.
+            payload: the request's JSON payload.
+        """
         future = self.waiting.rpc(topic, payload, 0)
         try:
             return future.wait_for(PATIENCE).get()
@@ -90,14 +95,14 @@ class ApiEnd(FarEnd):
             raise OSError(errno.ETIMEDOUT, topic + " did not answer") from None
 
     def parent(self) -> Any:
-        """Return a handle of the enclosing instance, None without one."""
+        """Return a handle of the enclosing instance, None when there is none."""
         uri = self.attribute("parent-uri")
         return flux.Flux(uri) if uri else None
 
     # The instance ------------------------------------------------------------------------------------
 
     def op_instance(self, _: int) -> Any:
-        """What the instance is: attributes, hosts by rank."""
+        """Return the instance's attributes, hosts by rank, own job, and the id of this user."""
         status = self.ask("resource.status")
         answer: dict[str, Any] = {name: self.attribute(name) for name in ATTRIBUTES}
         answer["hosts"] = hosts_of(status.get("R"))
@@ -107,7 +112,7 @@ class ApiEnd(FarEnd):
         return answer
 
     def op_status(self, _: int) -> Any:
-        """The resource service's view: ranks by their state, and why they are drained."""
+        """Return the resource service's view: hosts by rank, ranks by state, and why ranks are drained."""
         status = self.ask("resource.status")
         drained = {}
         for ranks, entry in (status.get("drain") or {}).items():
@@ -115,8 +120,7 @@ class ApiEnd(FarEnd):
                 drained[str(int(rank))] = entry.get("reason") or ""
         return {
             "hosts": hosts_of(status.get("R")),
-            # A broker that was reported lost is not online again before the resource service has seen the
-            # loss, too.
+            # A broker that a poke found lost stays offline until the resource service reports it online.
             "online": sorted(set(ranks_of(status.get("online"))) - self.lost),
             "offline": sorted({*ranks_of(status.get("offline")), *self.lost}),
             "torpid": ranks_of(status.get("torpid")),
@@ -125,13 +129,17 @@ class ApiEnd(FarEnd):
         }
 
     def op_resources(self, _: int) -> Any:
-        """The scheduler's view of the resources (RFC 20), and the configuration of the queues."""
+        """Return the scheduler's view of the resources (RFC 20), and the instance's configuration."""
         return {"seen": self.ask("resource.sched-status"), "configuration": self.ask("config.get")}
 
     def op_gone(self, number: int, rank: int) -> Any:
-        """Whether a broker has ended: Flux cannot send to it, although the broker above it answers.
+        """Answer whether a broker has ended: Flux cannot send to it, although its parent broker answers.
 
-        None where that broker does not answer either.
+        The answer is None when the parent broker does not answer either.
+
+        Args:
+            number: the request's id.
+            rank: the broker's rank.
         """
         if rank in self.lost:
             return {"gone": True}
@@ -141,16 +149,20 @@ class ApiEnd(FarEnd):
             if reached or above in (0, self.rank):
                 self.say(id=number, ok={"gone": not reached})
             else:
-                # A dead router makes all brokers below it unreachable, which says nothing of themselves.
+                # A dead parent broker makes all brokers below it unreachable, whether they live or not.
                 self.insist(above, lambda router: self.say(id=number, ok={"gone": router or None}))
 
         self.insist(rank, judged)
         return LATER
 
     def insist(self, rank: int, done: Any) -> None:
-        """Poke a broker until there is an answer or no caller waits for one any more.
+        """Poke a broker until it answers, at most INSIST times.
 
-        A message to a connection whose other end has just died gets no answer; the next poke finds out.
+        A message to a connection whose other end has just died gets no answer; the next poke fails.
+
+        Args:
+            rank: the broker's rank.
+            done: called once, with whether the broker was reached.
         """
         state = {"answered": False, "sent": 0}
 
@@ -171,19 +183,29 @@ class ApiEnd(FarEnd):
         again()
 
     def above(self, rank: int) -> int:
-        """Return the rank through which a broker is reached."""
+        """Return the rank of a broker's parent in the tree of brokers."""
         if not self.parents:
             self.descend(self.ask("overlay.topology", {"rank": 0}), 0)
         return self.parents.get(rank, 0)
 
     def descend(self, node: Any, parent: int) -> None:
-        """Note which broker is below which."""
+        """Record the parents of all brokers in a subtree of the topology.
+
+        Args:
+            node: a broker of the topology, with its children.
+            parent: the rank of that broker's parent.
+        """
         self.parents[int(node["rank"])] = parent
         for child in node.get("children") or ():
             self.descend(child, int(node["rank"]))
 
     def poke(self, rank: int, done: Any) -> None:
-        """Send a broker something: its death is seen by Flux only when something is sent to it."""
+        """Send a broker a small RPC, since Flux notices a broker's death only when it sends to it.
+
+        Args:
+            rank: the broker's rank.
+            done: called with whether the broker was reached.
+        """
 
         def answered(future: Any) -> None:
             try:
@@ -198,17 +220,22 @@ class ApiEnd(FarEnd):
     # Events ------------------------------------------------------------------------------------
 
     def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
-        """Tell from now on of nodes, those of ``ranks`` at once, and of exceptions newer than ``since``.
+        """Begin to send events: changes of nodes, and exceptions on jobs.
 
-        An instance tells all of it to its owner. Others hear of their own ``job`` there, and see by their
-        pokes which brokers have ended.
+        The instance sends its owner the events of all nodes and jobs. Another user gets those of ``job``
+        alone, and learns by pokes which brokers have ended.
+
+        Args:
+            since: seconds since the epoch; older exceptions are not sent.
+            ranks: brokers that are poked, so that their end is noticed at once.
+            job: id of the user's own job, empty for none.
         """
         begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
         if self.attribute("security.owner") != str(os.getuid()):
             begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
         heard = []
         for name, begin in begins.items():
-            # Events that an older Flux does not have, or does not tell this user, are not heard.
+            # Events that an older Flux lacks, or denies this user, are left out.
             with contextlib.suppress(OSError, ImportError, AttributeError):
                 begin(since)
                 heard.append(name)
@@ -232,14 +259,19 @@ class ApiEnd(FarEnd):
         return {"heard": heard}
 
     def seen(self, rank: int, reached: bool) -> None:
-        """Take the answer to a poke; one below a dead router is left to the resource service."""
+        """Handle a poke's result; a broker below a dead parent is left to the resource service.
+
+        Args:
+            rank: the broker's rank.
+            reached: whether the poke reached the broker.
+        """
         self.unanswered[rank] = max(0, self.unanswered.get(rank, 0) - 1)
         if not reached and rank not in self.lost and self.above(rank) in (0, self.rank):
             self.lost.add(rank)
             self.say(event="node", ranks=[rank], change="offline", reason="broker lost", time=time.time())
 
     def watch_resources(self, since: float) -> None:
-        """Follow the resource service's journal."""
+        """Send an event for each change of a node in the resource service's journal."""
         from flux.resource.journal import ResourceJournalConsumer  # type: ignore[import-not-found]
 
         def told(event: Any) -> None:
@@ -267,7 +299,7 @@ class ApiEnd(FarEnd):
         self.keep.append(consumer)
 
     def watch_jobs(self, since: float) -> None:
-        """Follow the events of this instance's jobs; its owner may."""
+        """Send an event for each exception on this instance's jobs, which only its owner may follow."""
         from flux.job.journal import JournalConsumer  # type: ignore[import-not-found]
 
         def told(event: Any) -> None:
@@ -281,7 +313,7 @@ class ApiEnd(FarEnd):
         self.keep.append(consumer)
 
     def watch_own_job(self, since: float) -> None:
-        """Follow the job that this instance is, in the enclosing one."""
+        """Send an event for each exception on this instance's own job in the enclosing instance."""
         above = self.parent()
         own = self.attribute("jobid")
         if above is None or not own:
@@ -290,7 +322,13 @@ class ApiEnd(FarEnd):
         self.follow(above, own, since)
 
     def follow(self, handle: Any, job: str, since: float) -> None:
-        """Follow one job's events in the instance of a handle."""
+        """Send an event for each exception on one job.
+
+        Args:
+            handle: a handle of the job's instance.
+            job: the job's id.
+            since: seconds since the epoch; older exceptions are not sent.
+        """
 
         def told(future: Any) -> None:
             try:
@@ -305,10 +343,10 @@ class ApiEnd(FarEnd):
         self.keep += [handle, future]
 
     def attempt_of(self, job: Any) -> str | None:
-        """Return the token of the attempt that a job belongs to, empty for none, None when it is not told.
+        """Return the token of a job's attempt; empty for no attempt, None when Flux does not show the job.
 
-        An instance may run several tasks side by side; a job's environment (RFC 14) tells whose it is. Flux
-        keeps it only in the request as it was signed (RFC 15: header, payload and signature in base64).
+        An instance may run several tasks at once; a job's environment (RFC 14) names its attempt. Flux keeps
+        the environment only in the signed request (RFC 15: header, payload and signature in base64).
         """
         try:
             asked = self.waiting.rpc("job-info.lookup", {"id": int(job), "keys": ["J"], "flags": 0})
@@ -329,7 +367,16 @@ class ApiEnd(FarEnd):
         above: bool,
         once: bool = False,
     ) -> Any:
-        """Raise an exception on a job of this instance, or of the enclosing one; ``once``: look first."""
+        """Raise an exception on a job of this instance or of the enclosing one.
+
+        Args:
+            job: the job's id.
+            type: the exception's type (RFC 21).
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            above: whether the job is one of the enclosing instance.
+            once: raise none where the job's eventlog shows one of this type and note already.
+        """
         handle = self.parent() if above else self.waiting
         if handle is None:
             raise OSError(errno.ENOENT, "there is no enclosing instance")
@@ -342,22 +389,41 @@ class ApiEnd(FarEnd):
         flux.job.job_raise(handle, number, type, severity, note)
 
     def op_drain(self, _: int, targets: str, reason: str) -> Any:
-        """Take nodes out of service."""
+        """Take nodes out of service.
+
+        Args:
+            targets: an idset of ranks.
+            reason: text for users.
+        """
         self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
 
     def op_undrain(self, _: int, targets: str) -> Any:
-        """Return nodes to service."""
+        """Return nodes to service.
+
+        Args:
+            targets: an idset of ranks.
+        """
         self.ask("resource.undrain", {"targets": targets})
 
     def op_cancel(self, _: int, job: str, signal: int) -> Any:
-        """Cancel a job, or send it a signal."""
+        """Cancel a job, or send it a signal.
+
+        Args:
+            job: the job's id.
+            signal: the signal's number; 0 cancels the job.
+        """
         if signal:
             flux.job.kill(self.waiting, flux.job.JobID(job), signal)
         else:
             flux.job.cancel(self.waiting, flux.job.JobID(job))
 
     def op_memo(self, _: int, job: str, memo: Any) -> Any:
-        """Write a memo on a job."""
+        """Write a memo on a job (flux-job(1)).
+
+        Args:
+            job: the job's id.
+            memo: keys and values; null removes a key.
+        """
         self.ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
 
     # Jobs -------------------------------------------------------------------------------------------
@@ -399,14 +465,19 @@ class ApiEnd(FarEnd):
         return str(flux.job.JobID(number).f58plain)
 
     def op_find(self, _: int, token: str, since: float) -> Any:
-        """Return the ids of this user's jobs with a token."""
+        """Return the ids of this user's jobs with a submission token.
+
+        Args:
+            token: the submission token.
+            since: seconds since the epoch; jobs that ended before are not searched.
+        """
         listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
         ids = [int(job["id"]) for job in listed]
         self.learn(ids)
         return [job_id(job) for job in ids if self.tokens.get(job) == token]
 
     def learn(self, ids: list[int]) -> None:
-        """Read the tokens of jobs that were not read before; a jobspec's user part never changes."""
+        """Read the submission tokens of jobs once each, since a jobspec's user part never changes."""
         fresh = [job for job in ids if job not in self.tokens]
         for first in range(0, len(fresh), LOOKUPS):
             part = fresh[first : first + LOOKUPS]
@@ -424,13 +495,17 @@ class ApiEnd(FarEnd):
                 self.tokens[job] = token_in(spec)
 
     def op_jobs(self, _: int, ids: list[str]) -> Any:
-        """Return the jobs' records, by the ids that were asked for."""
+        """Return the records of jobs, by the ids in ``ids``.
+
+        Args:
+            ids: the jobs' ids in any form of Flux's.
+        """
         asked = {}
         for job in ids:
             try:
                 number = int(flux.job.JobID(job))
             except (ValueError, OSError):
-                continue  # no id of Flux's: it knows no such job
+                continue  # not a Flux job's id, so that Flux knows no such job
             asked[job] = self.waiting.rpc("job-list.list-id", {"id": number, "attrs": ["all"]})
         found = {}
         for job, future in asked.items():
@@ -452,7 +527,7 @@ class ApiEnd(FarEnd):
 
 
 def as_shipped() -> bool:
-    """Whether no plug-in but Flux's own can change what ``flux run`` submits; False when not known."""
+    """Whether only Flux's own plug-ins can change the jobs that ``flux run`` submits; False when unknown."""
     try:
         import flux.cli.plugins as own  # type: ignore[import-not-found]
         from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
@@ -465,7 +540,7 @@ def as_shipped() -> bool:
 
 
 def hosts_of(resources: Any) -> dict[str, str]:
-    """Return host names by rank, of an R (RFC 20)."""
+    """Return the host names by rank in a resource set R (RFC 20)."""
     if not resources:
         return {}
     execution = resources["execution"]
@@ -480,12 +555,12 @@ def ranks_of(idset: Any) -> list[int]:
 
 
 def job_id(number: Any) -> str:
-    """Return a job's id in the form that fits everywhere: ASCII, accepted by Flux's commands."""
+    """Return a job's id in ASCII F58, which Flux's commands accept."""
     return str(flux.job.JobID(number).f58plain)
 
 
 def main() -> None:
-    """Serve one client until it goes."""
+    """Serve one client until standard input ends."""
     bridge = ApiEnd(sys.argv[1] if len(sys.argv) > 1 else "")
     watcher = bridge.h.fd_watcher_create(0, bridge.hear, flux.constants.FLUX_POLLIN)
     watcher.start()

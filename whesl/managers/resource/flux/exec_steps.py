@@ -1,7 +1,7 @@
-"""Steps on Flux: commands started by the brokers themselves, beside all jobs and without their resources.
+"""Steps on Flux: commands that ``flux exec`` starts through the brokers, outside all jobs and resources.
 
-``flux exec`` is what does it (flux-exec(1)); the broker of each node starts the command, kills it when the
-``flux exec`` that stands for it dies, and tells its end. Pure, except for a step's process.
+The broker of each node starts the command, reports its end, and kills it when its ``flux exec`` dies
+(flux-exec(1)). Pure, except for a step's process.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.step_process import StepProcess
 from whesl.model.errors import UsageError
 
-# Tells a step's processes, and everything that they start, which step they belong to.
+# Environment variable with a step's id, which all processes of the step inherit.
 STEP = "WHESL_STEP_ID"
-# Tells them the name of their node.
+# Environment variable with the name of the node on which a step's process runs.
 NODE = "WHESL_NODE"
 _HELPER = str(Path(__file__).parent.with_name("step_node_script.py"))
-# On the node: find its line of the table, open the files there, become the command. A broker's own socket
-# ends in its rank, except for a system instance's.
+# Script on each node: find the node's entry in the table, open the output files, exec the command. The name
+# of a broker's socket ends in the broker's rank, except in a system instance.
 _ON_NODE = """\
 table=$1 out=$2 err=$3 python=$4 helper=$5; shift 5
 rank=${FLUX_URI##*/local-}
@@ -42,7 +42,7 @@ exec "$python" -I "$helper" run "$count" "$@"
 
 
 class FluxStep(StepProcess):
-    """A step and the ``flux exec`` that stands for it."""
+    """A step, represented by its ``flux exec`` process."""
 
     def __init__(self, process: subprocess.Popen[bytes], step: str, ranks: tuple[int, ...]) -> None:
         super().__init__(process)
@@ -51,7 +51,7 @@ class FluxStep(StepProcess):
 
 
 def idset(ranks: Sequence[int]) -> str:
-    """Return ranks as Flux's commands take them (RFC 22), in order, without repeats."""
+    """Return ranks as an idset for Flux's commands (RFC 22), sorted and without repeats."""
     return hostlist.ranges([str(rank) for rank in sorted(set(ranks))])
 
 
@@ -59,7 +59,7 @@ def step_command(request: StepRequest, ranks: Mapping[str, int]) -> list[str]:
     """Return the ``flux exec`` command for a step.
 
     Args:
-        request: what is to be run.
+        request: the command, its nodes and its number of tasks.
         ranks: broker ranks by node name.
 
     Tasks are spread over the nodes evenly, the first nodes taking one more. Raises UsageError for a step
@@ -88,10 +88,15 @@ def step_command(request: StepRequest, ranks: Mapping[str, int]) -> list[str]:
 
 
 def signal_command(step: FluxStep, signum: int) -> list[str]:
-    """Return the command that sends a signal to a step's processes on its nodes."""
+    """Return the command that sends a signal to a step's processes on its nodes.
+
+    Args:
+        step: the step.
+        signum: the signal's number.
+    """
     return [*executor(step.ranks), "--dir=/", sys.executable, "-I", _HELPER, "signal", step.step, str(signum)]
 
 
 def executor(ranks: Sequence[int]) -> list[str]:
-    """Return the beginning of a command that runs on brokers."""
+    """Return the start of a command line that runs a command on the brokers of ``ranks``."""
     return ["flux", "exec", "--quiet", "--noinput", f"--rank={idset(ranks)}"]

@@ -28,16 +28,16 @@ _RESULTS = {
     "CANCELED": JobState.CANCELLED,
     "TIMEOUT": JobState.TIMEOUT,
 }
-# "node failure on n02 (rank 1)": with a rank of the instance, which a "shell rank" is not.
+# A broker's rank in a note such as "node failure on n02 (rank 1)"; a "shell rank" does not match.
 _RANKS = re.compile(r"\(ranks? ([0-9,-]{1,10000})\)")
 _NAMES = re.compile(r" on ([\w.,\[\]-]{1,10000}?)(?= \(|[\s:;]|$)")
 _LOST = re.compile(r"node failure|lost contact|broker (?:lost|failed)", re.IGNORECASE)
 
 
 def names_by_rank(hosts: Mapping[str, str]) -> dict[int, str]:
-    """Return node names by rank. Where one machine has several brokers, their ranks make them unique.
+    """Return node names by rank; several brokers on one machine get names of the form ``host.RANK``.
 
-    Raises CouldNotObserveError for what is no table of ranks and names.
+    Raises CouldNotObserveError when ``hosts`` is not a table of ranks and names.
     """
     try:
         found = {int(rank): str(name) for rank, name in hosts.items()}
@@ -49,10 +49,15 @@ def names_by_rank(hosts: Mapping[str, str]) -> dict[int, str]:
 
 
 def node_states(status: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, NodeState]:
-    """Return the states of nodes, of the resource service's view.
+    """Return the states of nodes by name, in the view of the resource service.
 
-    A torpid broker has not been heard of for a while: it is not known whether it lives. Raises
-    CouldNotObserveError for what is no such view.
+    A torpid broker has been silent for a while, so that its node's state is UNKNOWN.
+
+    Args:
+        status: the answer of the bridge's operation ``status``: ranks by state.
+        names: node names by rank.
+
+    Raises CouldNotObserveError for a damaged view.
     """
     try:
         online, torpid, drained = set(status["online"]), set(status["torpid"]), set(status["drained"])
@@ -74,11 +79,11 @@ def free_ranks(seen: Mapping[str, Any], configuration: Mapping[str, Any], queue:
     """Return the ranks of a queue's nodes that run nothing and are neither down nor drained.
 
     Args:
-        seen: what the scheduler says: sets of resources ``all``, ``down``, ``allocated`` (RFC 20).
-        configuration: the instance's (flux-config-queues(5)).
-        queue: its name; '' for the default one, which is all nodes where no queues are configured.
+        seen: the scheduler's view: sets of resources ``all``, ``down`` and ``allocated`` (RFC 20).
+        configuration: the instance's configuration (flux-config-queues(5)).
+        queue: the queue's name; '' for the default queue, or for all nodes when no queues are configured.
 
-    Raises RefusedError where there is no such queue, CouldNotObserveError for what is no such answer.
+    Raises RefusedError for an unknown queue, CouldNotObserveError for a damaged view.
     """
     try:
         queues = configuration.get("queues", {})
@@ -103,7 +108,7 @@ def free_ranks(seen: Mapping[str, Any], configuration: Mapping[str, Any], queue:
 
 
 def _ranks_in(resources: Mapping[str, Any] | None) -> set[int]:
-    """Return the ranks of a set of resources, of which Flux may say null where it is empty."""
+    """Return the ranks of a set of resources; Flux may give an empty set as null."""
     entries = resources["execution"]["R_lite"] if resources else []
     return {rank for entry in entries for rank in ranks_of(entry["rank"])}
 
@@ -112,9 +117,9 @@ def changed(old: NodeState, change: str, drained: bool) -> NodeState:
     """Return a node's state after an event of the resource service's journal.
 
     Args:
-        old: its state before.
+        old: the node's state before the event.
         change: the event's name.
-        drained: whether it is drained now.
+        drained: whether the node is drained after the event.
     """
     if change == "offline" or (old is NodeState.DOWN and change != "online"):
         return NodeState.DOWN
@@ -124,15 +129,20 @@ def changed(old: NodeState, change: str, drained: bool) -> NodeState:
 
 
 def nodes_in(note: str, names: Mapping[int, str]) -> tuple[str, ...]:
-    """Return the nodes that an exception's note names, by rank or by host, in the allocation's order."""
+    """Return the nodes that an exception's note names, by rank or by host, in the allocation's order.
+
+    Args:
+        note: the exception's note.
+        names: the allocation's node names by rank, in its order.
+    """
     ranks = {rank for match in _RANKS.finditer(note) for rank in ranks_of(match[1])}
     hosts: set[str] = set()
     for match in _NAMES.finditer(note):
         try:
             hosts.update(hostlist.expand(match[1]))
         except ValueError:
-            continue  # an ordinary word
-    # A host's name alone tells a node only where the two are the same.
+            continue  # an ordinary word, not a host list
+    # A host's name identifies a node only when the node's name is the same, not ``host.RANK``.
     return tuple(name for rank, name in names.items() if rank in ranks or name in hosts)
 
 
@@ -140,7 +150,7 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
     """Return the record of a job.
 
     Args:
-        info: what the job-list service says, with words for state and result, and with the token.
+        info: the job-list service's record, with words for state and result, and with the submission token.
         names: node names by rank.
         lost: ranks that are offline.
 
@@ -159,7 +169,7 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
             if state is JobState.FAILED and (kind == "node-failure" or _LOST.search(note)):
                 state = JobState.NODE_FAIL
             elif state is JobState.FAILED and kind == "dependency":
-                state = JobState.CANCELLED  # the job never ran, since its parent failed
+                state = JobState.CANCELLED  # the job never ran, since a job that it depends on failed
         started = float(info.get("t_run") or 0.0)
         return JobRecord(
             id=str(info["id"]),
@@ -181,14 +191,14 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
 
 
 def _exit_code(status: Any) -> int | None:
-    """Return what a wait status (waitpid(2)) says: negative for a signal, None when nothing was run."""
+    """Return the exit code in a wait status (waitpid(2)), -N for signal N; None when no process ran."""
     if not isinstance(status, int) or isinstance(status, bool) or status < 0:
         return None
     return -(status & 0x7F) if status & 0x7F else status >> 8
 
 
 def ranks_of(idset: object) -> set[int]:
-    """Return the members of an idset (RFC 22, with or without brackets); damaged parts name nobody."""
+    """Return the members of an idset (RFC 22, with or without brackets); damaged parts are ignored."""
     text = str(idset or "").strip("[]")
     found: set[int] = set()
     for part in text.split(","):

@@ -1,9 +1,8 @@
-"""A job of another resource manager with a Flux instance inside: both together behind the port.
+"""A job of another resource manager with a Flux instance inside, as one allocation behind the port.
 
-The job stays the outer's: its id, its nodes, its time limit, and WHESL's steps. Those are never Flux's, since
-a job of Flux ends as a whole with the first node that it loses, and what kills and watches on the other nodes
-must not. Flux runs the task's own steps (``whesl.managers.resource.launcher_shims``) and is the witness of
-what happens to nodes.
+The outer resource manager provides the job's id, nodes and time limit, and runs WHESL's own steps: a Flux job
+ends as a whole with its first lost node, while WHESL's processes on the other nodes have to go on. Flux runs
+the task's own steps (``whesl.managers.resource.launcher_shims``) and reports changes of nodes.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import NodeState
 
 LOG = logging.getLogger(__name__)
-# The type of the exception that is raised when the instance itself has ended.
+# Type of the JobException that reports the end of the instance itself.
 ENDED = "instance"
-# Seconds for cancelling the jobs of an attempt.
+# Seconds that the cancellation of an attempt's jobs may take.
 CANCEL_LIMIT = 5.0
-# Seconds for loading the scheduler module, which takes two.
+# Seconds that loading the scheduler module may take; it usually takes two.
 PLACE_LIMIT = 60.0
 _ALIVE = "depend,priority,sched,run"
-# A program that speaks to Flux by itself may come before the instance has started (about 8 s of tries).
+# A program that connects to Flux before the instance has started retries for about 8 s.
 _PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": "10"}
 
 
@@ -56,34 +55,34 @@ class Witness(Protocol):
     """The instance's own view of its nodes: a part of the port's inside face."""
 
     def node_states(self) -> dict[str, NodeState]:
-        """As in the port."""
+        """See the port."""
         ...
 
     def gone(self, node: str) -> bool | None:
-        """As in the port."""
+        """See the port."""
         ...
 
     def watch(self) -> int:
-        """As in the port."""
+        """See the port."""
         ...
 
     def events(self) -> list[NodeEvent | JobException]:
-        """As in the port."""
+        """See the port."""
         ...
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""
         ...
 
 
 class InnerFlux:
-    """The inside face of the port for a job with an instance in it; also sends events.
+    """The inside face of the port for a job with a Flux instance inside; also sends events.
 
     Args:
         outer: the allocation of the resource manager that granted the job.
-        instance: begun already.
+        instance: the Flux instance, begun already.
         environ: the job's environment.
-        witness: makes the instance's own view of itself from an environment and its URI.
+        witness: makes the instance's view of its nodes from an environment and the instance's URI.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class InnerFlux:
         self._thread.start()
 
     def close(self) -> None:
-        """End the instance; bounded."""
+        """End the instance, within bounded time."""
         self._closing = True
         self._instance.end()
         if self._witness is not None:
@@ -147,11 +146,11 @@ class InnerFlux:
         os.eventfd_write(self._wake, 1)
 
     def _place(self) -> None:
-        """Let the instance place the task's steps by predictions, where the job has some."""
+        """Let the instance place the task's steps by predictions, when the job has a file of these."""
         predictions = self._environ.get("WHESL_PLACEMENT", "")
         if not predictions:
             return
-        # A process of its own does it: the modules that it loads would stay in the isolator.
+        # A separate process does this: the modules that it loads would stay in the isolator.
         command = [sys.executable, "-m", "whesl", "placement", "load", "--flux", "--act", predictions]
         try:
             done = self._run(command, PLACE_LIMIT)
@@ -162,7 +161,7 @@ class InnerFlux:
         LOG.log(logging.WARNING if done.returncode else logging.INFO, "Flux inside this job: %s", said[0])
 
     def end_jobs(self) -> bool:
-        """Cancel all jobs of the instance, those that wait first of all; return whether there were any."""
+        """Cancel all waiting and running jobs of the instance; return whether there were any."""
         if not self._instance.ready:
             return False
         command = ["flux", "job", "raiseall", "-f", "--severity=0", f"--states={_ALIVE}"]
@@ -171,7 +170,7 @@ class InnerFlux:
         except (OSError, subprocess.TimeoutExpired) as error:
             LOG.warning("the attempt's Flux jobs could not be cancelled: %s", error)
             return False
-        # "flux-job: raised exception on 2 jobs", or "Command matched 0 jobs".
+        # Flux prints "flux-job: raised exception on 2 jobs" or "Command matched 0 jobs".
         return " 0 jobs" not in done.stdout + done.stderr
 
     def _run(self, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
@@ -187,8 +186,7 @@ class InnerFlux:
             check=False,
         )
 
-    # Calls for the outer manager
-    # ------------------------------------------------------------------------------------
+    # Calls for the outer manager ----------------------------------------------------------------------
 
     def describe(self) -> AllocationInfo:
         """Return the job's allocation."""
@@ -199,30 +197,40 @@ class InnerFlux:
         return self._outer.launch(request)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to one of WHESL's steps."""
+        """Send a signal to one of WHESL's steps.
+
+        Args:
+            step: as ``launch`` returned it.
+            signum: the signal's number.
+        """
         self._outer.signal(step, signum)
 
     def release(self, node: str) -> bool:
-        """Give a lost node back, where the owner may."""
+        """Give a lost node back to the outer resource manager; return False when that is not possible."""
         return self._outer.release(node)
 
     def forbid_requeue(self) -> None:
-        """Tell the outer resource manager, whose job it is."""
+        """Forbid the outer resource manager to run the job again by itself."""
         if isinstance(self._outer, ForbidsRequeue):
             self._outer.forbid_requeue()
 
     def remark(self, task: str, text: str) -> None:
-        """Tell the outer resource manager, whose job it is."""
+        """Write a line about a task into the outer resource manager's record of the job.
+
+        Args:
+            task: the task's id.
+            text: the line.
+        """
         if isinstance(self._outer, TakesRemarks):
             self._outer.remark(task, text)
 
     # Both -------------------------------------------------------------------------------------------
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return the view of the resource manager, and DOWN for a node that Flux has lost.
+        """Return the outer resource manager's states of the nodes, and DOWN for a node that Flux has lost.
 
-        On a node without its broker no step of the task can start any more. Silence of the outer manager is
-        an error; Flux's is not, since the outer manager knows as much without it.
+        On a node without its Flux broker, no step of the task can start any more. An outer manager that does
+        not answer is an error; a Flux instance that does not answer is ignored.
         """
         states = self._outer.node_states()
         witness = self._witness
@@ -234,7 +242,7 @@ class InnerFlux:
         return states
 
     def gone(self, node: str) -> bool | None:
-        """Return whether the node's own daemon has surely ended, the resource manager's or Flux's."""
+        """Return whether the outer manager's daemon or Flux's broker on a node has ended; None: unknown."""
         found = [witness.gone(node) for witness in (self._outer, self._witness) if witness is not None]
         return True if True in found else False if False in found else None
 
@@ -243,7 +251,12 @@ class InnerFlux:
         return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables for the nodes in use, and where the instance is."""
+        """Return the outer manager's variables for the nodes in use, and the instance's address.
+
+        Args:
+            active: names of the nodes in use.
+            base: the script's environment without these variables.
+        """
         found = self._outer.launch_environment(active, base)
         if self._instance.failed:
             return found
@@ -254,7 +267,7 @@ class InnerFlux:
     # Events -------------------------------------------------------------------------------------------
 
     def watch(self) -> int:
-        """Return a descriptor that is readable when there is news; see the port."""
+        """Return a descriptor that is readable when there are events."""
         return self._readable.fileno()
 
     def events(self) -> list[NodeEvent | JobException]:
@@ -268,21 +281,28 @@ class InnerFlux:
         return [*found, *(witness.events() if witness is not None else ())]
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Return False: the instance is no job of Flux."""
+        """Return False: the instance is no job of Flux.
+
+        Args:
+            kind: the exception's type.
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            once: not used.
+        """
         return False
 
 
 def around(
     outer: Allocation, mode: str, directory: Path, claim: str, environ: Mapping[str, str]
 ) -> Allocation:
-    """Return the allocation with Flux inside where that is wanted and can be, else the allocation itself.
+    """Return an allocation with Flux inside where that is wanted and possible, else ``outer`` itself.
 
     Args:
-        outer: what the resource manager gave.
-        mode: one of ``whesl.managers.resource.manager_table.INNER``; ``auto``: where ``flux`` is found and a
-            node can be lost without the job.
-        directory: for the instance's files.
-        claim: which start of the job's script this is.
+        outer: the allocation of the resource manager that granted the job.
+        mode: one of ``whesl.managers.resource.manager_table.INNER``; ``auto`` wants Flux in a Slurm job of
+            several nodes with ``flux`` on PATH.
+        directory: directory for the instance's files.
+        claim: identifies this start of the job's script.
         environ: the job's environment.
     """
     if not wanted(mode, outer.describe(), environ):
@@ -295,7 +315,13 @@ def around(
 
 
 def wanted(mode: str, info: AllocationInfo, environ: Mapping[str, str]) -> bool:
-    """Whether an instance is to be started. Raises UsageError for ``flux`` where there can be none."""
+    """Whether to start a Flux instance inside a job. Raises UsageError when it is demanded but impossible.
+
+    Args:
+        mode: one of ``whesl.managers.resource.manager_table.INNER``.
+        info: the job's allocation.
+        environ: the job's environment.
+    """
     if mode == "slurm" or info.rjms == "flux":
         return False
     if mode == "flux":

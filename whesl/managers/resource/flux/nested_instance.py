@@ -1,9 +1,9 @@
-"""A Flux instance over the nodes of another resource manager's job: start it, find it again, end it.
+"""A Flux instance over the nodes of another resource manager's job: start, recovery and end.
 
-It runs as one step of that resource manager, bootstrapped by its PMI-2 (flux-start(1)), with rank 0 on the
-isolator's node. Its initial program leaves what launchers need to know in files
-(``whesl.managers.resource.launcher_shims.instance``) and waits at a FIFO until it is told to end. So the
-instance outlives the isolator, and the next one finds it.
+The instance runs as one step of that resource manager, bootstrapped by PMI-2 (flux-start(1)), with rank 0 on
+the isolator's node. Its initial program writes files for the launchers
+(``whesl.managers.resource.launcher_shims.instance``) and then waits at a FIFO for the request to end. So the
+instance outlives the isolator, and the next isolator finds it.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from whesl.model.errors import RefusedError, WheslError
 from whesl.model.event_loop_stall import RunTime
 
 LOG = logging.getLogger(__name__)
-# Seconds of running from the step's start to a usable instance; one of 4 brokers takes about one.
+# Seconds of run time from the step's start to a usable instance; an instance of 4 brokers takes about one.
 START_LIMIT = 15.0
-# Seconds for an orderly end; then the step is killed.
+# Seconds for an orderly end of the instance; then its step is killed.
 END_LIMIT = 4.0
-# Seconds for the step's own end after its brokers were told; with a lost node it does not come.
+# Seconds from SIGTERM to SIGKILL for the instance's step, which with a lost node does not end by itself.
 KILL_LIMIT = 1.0
-# Seconds for a reason to arrive.
+# Seconds to wait for the last line of the instance's log.
 LAST_WORDS = 0.5
 _LOOK_EVERY = 0.01
-# A Unix socket's path has at most 107 bytes (unix(7)); the broker adds the name of its own.
+# The most bytes of the temporary directory's path: a broker's socket below it may have 107 (unix(7)).
 _LONGEST = 80
 
-# Run by rank 0's broker. Brokers that found no PMI become instances of one node each: their programs end at
-# once, and the step with them.
+# The initial program, run by the broker of rank 0. Brokers that find no PMI become instances of one node
+# each, whose programs, and with them the step, end at once.
 _PROGRAM = """\
 umask 077
 cd "$1" && [ "$(flux getattr size)" = "$2" ] || exit 1
@@ -56,8 +56,8 @@ echo "$PPID" >broker
 printf '%s\\n' "$FLUX_URI" >uri.new && mv uri.new uri
 read -r _ <end
 """
-# A broker calls its node what the resource manager calls it, so that both mean the same by a name. What Slurm
-# would offer a program of MPI is learnt meanwhile; brokers hand none of Slurm's variables on.
+# Starts a broker that names its node as the resource manager does. Meanwhile task 0 writes Slurm's default
+# type of MPI into a file, since brokers pass none of Slurm's variables on.
 _BROKER = """\
 if [ "$SLURM_PROCID" = 0 ]; then
   (cd "$1" && timeout 10 scontrol show config | sed -n 's/^MpiDefault *= *//p' >mpi.new && mv mpi.new mpi) &
@@ -73,9 +73,9 @@ code=$?
 exit "$code"
 """
 _OPTIONS = (
-    # All brokers below rank 0: a lost one takes no others with it.
+    # All brokers are children of rank 0, so that a lost broker cuts off no others.
     "-Stbon.topo=kary:0",
-    # A broker's death is noticed when something is sent to it, which happens at least so often.
+    # Flux notices a broker's death when it sends something to it, as it does with each heartbeat.
     "--conf=heartbeat.period=0.5s",
     "-Sbroker.shutdown-timeout=2s",
     "-Slog-stderr-level=3",
@@ -83,7 +83,7 @@ _OPTIONS = (
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Written for a later isolator: the process that stands for the step."""
+    """The launcher process of the instance's step, stored for a later isolator."""
 
     claim: str
     pid: int
@@ -92,13 +92,13 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instance:
-    """One instance.
+    """One Flux instance inside a job.
 
     Args:
-        directory: for its files, on a file system that the nodes share.
-        outer: the allocation that it runs in.
-        claim: which start of the job's script this is; an instance of an earlier one is gone.
-        environ: the job's.
+        directory: directory for the instance's files, on a file system that the nodes share.
+        outer: the allocation in which the instance runs.
+        claim: identifies this start of the job's script; an instance of an earlier start is not reused.
+        environ: the job's environment.
     """
 
     def __init__(self, directory: Path, outer: Allocation, claim: str, environ: Mapping[str, str]) -> None:
@@ -113,23 +113,23 @@ class Instance:
 
     @property
     def uri(self) -> str:
-        """The address of the instance, which is known before it has started."""
+        """The address of the instance, known before the instance has started."""
         return self._read("uri") or f"local://{self._rundir}/local-0"
 
     @property
     def ready(self) -> bool:
-        """Whether jobs can be submitted."""
+        """Whether jobs can be submitted to the instance."""
         return not self.failed and bool(self._read("uri"))
 
     @property
     def failed(self) -> bool:
-        """Whether the instance could not start, or has ended. Raises OSError when that could not be seen."""
+        """Whether the instance could not start, or has ended. Raises OSError."""
         return file_retry.exists(self.directory / "failed")
 
     def begin(self) -> None:
-        """Find the instance of this claim, or start one; does not wait for it.
+        """Find the instance of this claim or start one, without waiting until it is ready.
 
-        Raises RefusedError when its step cannot be started, OSError when its files cannot be written.
+        Raises RefusedError when the step cannot be started, OSError when the files cannot be written.
         """
         if self._found():
             return
@@ -179,7 +179,7 @@ class Instance:
         return True
 
     def wait_ready(self) -> str:
-        """Wait until it can be used and return an empty string, or why that will not be."""
+        """Wait until the instance is usable; return an empty string, or the reason why it will not be."""
         try:
             return self._wait_ready()
         except OSError as error:
@@ -197,7 +197,7 @@ class Instance:
         return ""
 
     def wait_end(self) -> None:
-        """Wait until the instance has ended: its step, or the broker that leads it."""
+        """Wait until the instance's step or its leading broker has ended."""
         descriptors = []
         for pid in (self._process.pid if self._process else 0, self._number("broker")):
             if pid:
@@ -216,22 +216,22 @@ class Instance:
             os.close(descriptor)
 
     def give_up(self, reason: str) -> None:
-        """Let launchers use the resource manager's own steps from now on, and end what is left."""
-        # Launchers wait for this file.
+        """Make launchers use the resource manager's own steps from now on, and end the instance."""
+        # Launchers watch for this file.
         with contextlib.suppress(OSError):
             file_retry.write(self.directory / "failed", f"{reason}\n".encode())
-        # The initial program outlives a broker that was killed, and Slurm would wait for what it holds open.
+        # The initial program survives a killed broker, and Slurm would wait for the files that it holds open.
         self._tell()
         self._kill()
 
     def end(self) -> None:
-        """End the instance in order where possible, else by force; bounded."""
+        """End the instance in an orderly way where possible, else by force; within bounded time."""
         if not self.failed and self._tell():
             leader = self._number("broker")
             deadline = time.monotonic() + END_LIMIT
             while leader and psutil.pid_exists(leader) and time.monotonic() < deadline:
                 time.sleep(_LOOK_EVERY)
-            # The last broker's step is over a moment later, unless a lost node is waited for.
+            # The step ends shortly after its last broker, unless the resource manager waits for a lost node.
             deadline = min(deadline, time.monotonic() + 0.5)
             while self._running() and time.monotonic() < deadline:
                 time.sleep(_LOOK_EVERY)
@@ -241,7 +241,7 @@ class Instance:
         shutil.rmtree(self._rundir, ignore_errors=True)
 
     def _tell(self) -> bool:
-        """Tell the initial program to end; False when it does not listen."""
+        """Tell the initial program to end; return False when the program does not listen."""
         try:
             end = os.open(self.directory / "end", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
@@ -263,7 +263,7 @@ class Instance:
             return False
 
     def _kill(self) -> None:
-        """End the step. Its launcher is let end first: the nodes' daemons have to report to it."""
+        """End the step, first with SIGTERM, so that its launcher can take the nodes' last reports."""
         for signum, patience in ((signal.SIGTERM, KILL_LIMIT), (signal.SIGKILL, 0.5)):
             if not self._running():
                 return
@@ -271,7 +271,7 @@ class Instance:
                 with contextlib.suppress(WheslError):
                     self._outer.signal(self._step, signum)
             elif self._process is not None:
-                # Started by an earlier isolator: the launcher passes a signal on to the brokers.
+                # An earlier isolator started the step: its launcher passes the signal on to the brokers.
                 with contextlib.suppress(psutil.Error):
                     self._process.send_signal(signum)
             deadline = time.monotonic() + patience
@@ -289,7 +289,7 @@ class Instance:
         return int(text) if text.isascii() and text.isdigit() else 0
 
     def _last_words(self) -> str:
-        """Return the last line of the instance's log, which the step's launcher writes a moment later."""
+        """Return the last line of the instance's log, which may arrive a moment after the step's end."""
         deadline = time.monotonic() + LAST_WORDS
         while not (lines := self._read("log").splitlines()) and time.monotonic() < deadline:
             time.sleep(_LOOK_EVERY)
@@ -302,7 +302,14 @@ def find_flux(environ: Mapping[str, str]) -> str | None:
 
 
 def started(directory: Path, outer: Allocation, claim: str, environ: Mapping[str, str]) -> Instance | str:
-    """Begin an instance and return it, or why there cannot be one."""
+    """Begin an instance and return it, or the reason why it cannot run.
+
+    Args:
+        directory: directory for the instance's files.
+        outer: the allocation in which the instance runs.
+        claim: identifies this start of the job's script.
+        environ: the job's environment.
+    """
     instance = Instance(directory, outer, claim, environ)
     info = outer.describe()
     if info.batch_host != info.nodes[0]:

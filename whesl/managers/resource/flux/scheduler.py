@@ -1,7 +1,7 @@
 """Flux from outside: one submission per token, look-ups, marks on nodes.
 
-A job is submitted as ``flux batch`` does it, so it becomes a Flux instance of its own. The token is in the
-user's part of the jobspec (``attributes.user``, RFC 14), which nothing changes after the submission.
+A job is submitted as by ``flux batch``, so that it becomes a Flux instance of its own. The submission token
+is in the user's part of the jobspec (``attributes.user``, RFC 14), which never changes after the submission.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
-# How far back jobs that have ended are searched for a token.
+# Days after its end for which a job can be found by its token.
 LOOKBACK_DAYS = 30
-# Up to so many nodes, each talks to the job's first node alone, so that no lost node takes others with it
-# (flux-broker-attributes(7), tbon.topo; kary:32 by default). Above, that would be too much for it.
+# The most nodes of a job whose brokers are all children of the first node's, so that a lost node cuts off no
+# others (flux-broker-attributes(7), tbon.topo; kary:32 by default). More would overload the first node.
 FLAT = 256
-# Time after which the loss of a node without power is noticed in the job (tcp(7), TCP_USER_TIMEOUT; 20 s by
-# default in flux-core 0.88).
+# Time after which a job notices that a node has lost power (tcp(7), TCP_USER_TIMEOUT; by default 20 s in
+# flux-core 0.88).
 CONNECTION_TIMEOUT = "5s"
 _DENIED = (errno.EPERM, errno.EACCES)
-# Variables of an enclosing job, which would be taken for the new job's own.
+# Prefixes of an enclosing job's variables, which a new job must not inherit.
 _OUTER = ("FLUX_JOB_", "FLUX_TASK_", "FLUX_KVS_NAMESPACE", "FLUX_ENCLOSING_ID", "FLUX_PROXY_REMOTE", "PMI_")
 
 
@@ -40,10 +40,11 @@ class FluxScheduler:
     """The outside face of the port for Flux.
 
     Args:
-        environ: environment of the submitter; FLUX_URI and PATH in it choose the instance and the program.
+        environ: the submitter's environment; its FLUX_URI and PATH choose the instance and the ``flux``
+            command.
         timeout: seconds after which Flux counts as not answering.
-        settle: seconds for which a submission without a reply is looked for before it counts as not made.
-        sleep: waits between these looks.
+        settle: seconds of searching for a submission without a reply before it counts as not made.
+        sleep: waits between two searches, for a number of seconds.
     """
 
     name = "flux"
@@ -63,14 +64,14 @@ class FluxScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> FluxScheduler:
-        """Return that of a certain instance; see the port."""
+        """Return the scheduler of the instance that the variables in ``cluster`` name."""
         return cls(cluster_environment.asking(os.environ, cluster))
 
     @classmethod
     def enclosing(cls) -> FluxScheduler:
-        """Return that of the instance of which the instance of this process is a job; see the port.
+        """Return the scheduler of the instance that encloses the instance of this process.
 
-        That of this process itself, where that is a job of no other one or does not say.
+        Without an enclosing instance, or when Flux does not answer, return that of this process's instance.
         """
         found = ""
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -81,13 +82,16 @@ class FluxScheduler:
         return cls({**os.environ, "FLUX_URI": found} if found else None)
 
     def close(self) -> None:
-        """End the process through which Flux is spoken to."""
+        """End the bridge process that talks to Flux."""
         self._bridge.close()
 
     # Jobs ---------------------------------------------------------------------------------------------
 
     def submit(self, request: JobRequest) -> str:
-        """Submit once; see the port. Raises TransientError when it was surely not accepted."""
+        """Submit a job, unless its token is known; return its id.
+
+        Raises TransientError when the job was surely not accepted.
+        """
         job = submission(request, self._environ)
         if (known := self.find(request.token)) is not None:
             return known.id
@@ -97,9 +101,9 @@ class FluxScheduler:
             return self._look_again(request.token, error)
 
     def try_request(self, request: JobRequest) -> None:
-        """Submit a job that is held, and cancel it; see the port.
+        """Submit a job that is held, and cancel it; raise RefusedError when Flux refuses it.
 
-        Flux has no way to ask: its queues and the site's validators answer a submission alone. A job of
+        Flux has no dry run: its queues and the site's validators judge only real submissions. A job of
         urgency 0 never starts.
         """
         job = submission(request, self._environ)
@@ -111,17 +115,17 @@ class FluxScheduler:
         return look_again(lambda: self.find(token), cause, "Flux", self._settle, self._sleep)
 
     def find(self, token: str) -> JobRecord | None:
-        """Return a token's job, of this user's that have not ended or ended within 30 days.
+        """Return this user's job with a token, unless it ended more than LOOKBACK_DAYS days ago.
 
         Flux itself forgets ended jobs where the site purges them (flux-config-job-manager(5)).
         """
         since = time.time() - LOOKBACK_DAYS * 86400
         found = list(self.jobs(self._bridge.call("find", token=token, since=since)).values())
-        # The newest job, in case another client has submitted twice; jobs that have not ended come first.
+        # Two clients may have submitted the token: take the newest job that has not ended, else the newest.
         return max(found, key=lambda record: (not record.state.ended, record.submitted), default=None)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
-        """Return the records of jobs, by the ids that were asked for."""
+        """Return the records of jobs, by the ids in ``ids``."""
         if not ids:
             return {}
         found = self._bridge.call("jobs", ids=list(ids))
@@ -129,7 +133,12 @@ class FluxScheduler:
         return {job: flux_command_output.job_record(info, names, lost) for job, info in found.items()}
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal. Its instance passes a signal on as flux-broker(1) says."""
+        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1)).
+
+        Args:
+            job_id: as ``submit`` returned it.
+            signal: the signal's number; None cancels the job.
+        """
         try:
             self._bridge.call("cancel", job=job_id, signal=signal or 0)
         except FluxRefusedError as error:
@@ -137,10 +146,10 @@ class FluxScheduler:
                 raise
             record = self.jobs([job_id]).get(job_id)
             if record is not None and not record.state.ended:
-                raise  # the job is unknown or has ended: there is nothing to do
+                raise  # only for a job that has not ended
 
     def requeue(self, job_id: str) -> None:
-        """Refuse: Flux never runs the same job again. Raises RefusedError."""
+        """Raise RefusedError, since Flux cannot run the same job again."""
         if job_id not in self.jobs([job_id]):
             raise RefusedError(f"flux does not know job {job_id}")
         raise RefusedError(
@@ -149,7 +158,12 @@ class FluxScheduler:
         )
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment as the job's memo ``whesl`` (flux-job(1)); an empty one takes it away."""
+        """Write a comment as the job's memo ``whesl`` (flux-job(1)); an empty comment removes the memo.
+
+        Args:
+            job_id: as ``submit`` returned it.
+            comment: any text; line breaks become spaces.
+        """
         text = " ".join(comment.split())
         self._bridge.call("memo", job=job_id, memo={"whesl": text or None})
 
@@ -169,12 +183,17 @@ class FluxScheduler:
         return found
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes of a queue have no job; see the port."""
+        """Return the number of nodes of a queue that are up and have no job."""
         answer = self._bridge.call("resources")
         return len(flux_command_output.free_ranks(answer["seen"], answer["configuration"], partition))
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node; the reason of one that is drained already is left as it is."""
+        """Drain a node; a node that is drained already keeps its reason.
+
+        Args:
+            node: the node's name.
+            reason: text for users; empty means "whesl".
+        """
         return self._change("drain", node, reason=" ".join(reason.split()) or "whesl")
 
     def unmark_node(self, node: str) -> bool:
@@ -197,7 +216,7 @@ class FluxScheduler:
         return True
 
     def _hosts(self) -> tuple[dict[int, str], set[int]]:
-        """Return names by rank, and the ranks that are offline."""
+        """Return node names by rank, and the ranks that are offline."""
         status = self._bridge.call("status")
         return _names(status), set(status["offline"])
 
@@ -207,11 +226,17 @@ def _names(status: Mapping[str, Any]) -> dict[int, str]:
 
 
 def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the bridge's ``submit`` takes, for a request by a submitter with this environment.
+    """Return the arguments of the bridge's operation ``submit`` for a request.
 
-    The options are those that a job needs to outlive every node but its first, which users would otherwise
-    have to find: no end at a lost shell (``exit-timeout``), no node that routes for others (``tbon.topo``),
-    a dead connection noticed within seconds. Output is appended, and is not held back. Raises UsageError.
+    With these options a job survives the loss of every node but its first: a lost shell does not end the job
+    (``exit-timeout``), no node routes for others (``tbon.topo``), and a dead connection is noticed within
+    seconds. Output is appended to its file without a delay.
+
+    Args:
+        request: the job.
+        environ: the submitter's environment.
+
+    Raises UsageError.
     """
     if request.time_limit is not None and request.time_limit <= 0:
         raise UsageError(f"a time limit has to be above zero: {request.time_limit:g} minutes")

@@ -1,8 +1,8 @@
-"""Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
+"""Shims: launchers in front on a task's PATH, so that launchers in the user's script use the nodes in use.
 
 A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
-arguments (``launcher_node_swap.py``) and becomes the real command. The usual calls of srun are rewritten by
-its shim itself (``srun.sh``), since a recovery waits for them.
+arguments (``launcher_node_swap.py``) and becomes the real launcher. The shim of srun (``srun.sh``) itself
+rewrites the usual calls, because their speed counts during a recovery.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
-# Launchers whose presence scripts look for.
+# Launchers with a shim only where the real command exists, because scripts test whether they exist.
 _WHERE_THERE = ("flux", "pbsdsh", "pbs_tmrsh")
-# A directory with this file is skipped in the search for the real command: nested tasks have several.
+# The file that marks a directory of shims, which the search for the real command skips; nested tasks have
+# several such directories on PATH.
 MARKER = ".whesl-shims"
 _GUARD = f"{__file__.rpartition('/')[0]}/guard"
 
 
 def in_front(shims: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return PATH with the directory of our launchers in front, and what they start with.
+    """Return PATH with the shims' directory in front, and the variable with the shims' interpreter.
 
-    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
-    on all nodes of the job. So a directory with the same shims on another file system comes in between. That
-    has one for ``flux`` inside an instance of Flux only: a script may look whether there is one.
+    A shell that fails to read the shims' directory goes on to the next directory on PATH, and would find the
+    real launcher there, which runs on all nodes of the job. So a guard directory with shims on another file
+    system comes second. Its shim of ``flux`` is there only inside a Flux instance, because a script may test
+    whether ``flux`` exists.
 
     Args:
-        shims: the directory.
+        shims: the shims' directory.
         environ: the caller's environment, with or without PATH.
     """
     import sys
@@ -39,14 +41,14 @@ def in_front(shims: str, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def install(directory: str | os.PathLike[str], python: str = "", path: str | None = None) -> None:
-    """Write the shims into a directory (made with mode 0700 when missing), replacing older ones.
+    """Write the shims into a directory (created with mode 0700), replacing older shims.
 
-    Those of Flux and PBS only where their commands are. Raises OSError.
+    Shims of Flux's and PBS's launchers are written only where the real commands exist. Raises OSError.
 
     Args:
-        directory: what to put in front on PATH; on a file system that the nodes share.
-        python: the interpreter they start; this process's own by default.
-        path: where commands are looked up; PATH by default.
+        directory: the shims' directory, on a file system that the nodes share.
+        python: the interpreter that the shims start; this process's own by default.
+        path: the search path for the real commands; PATH by default.
     """
     import contextlib
     import os
@@ -58,8 +60,9 @@ def install(directory: str | os.PathLike[str], python: str = "", path: str | Non
     here, directory = __file__.rpartition("/")[0], os.fspath(directory)
     os.makedirs(directory, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib costs milliseconds
     file_retry.replace(f"{directory}/{MARKER}", b"")
-    # A shell takes an error for the end of its script, and ends with 0 as if the launcher had succeeded, but
-    # not where it sources it. -p: no BASH_ENV (a site's modules). dash drops functions that bash exports.
+    # The shell sources the shim: a shell that runs a script takes a read error for the script's end, and ends
+    # with 0 as if the launcher had succeeded. bash -p skips BASH_ENV (a site's modules). dash, second choice,
+    # drops functions that bash exports.
     words = (("/bin/bash", "-pc"), ("/bin/dash", "-c"), ("/bin/sh", "-c"))
     program, option = next(found for found in words if os.access(found[0], os.X_OK))
     shell = f"""/usr/bin/env -S {program} {option} '. "$0"; exit 126'"""

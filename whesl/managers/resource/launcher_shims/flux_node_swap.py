@@ -1,12 +1,13 @@
 """The arguments of ``flux`` in a task's script, rewritten so that its jobs run on the nodes in use. Pure.
 
-Reads of the environment, besides what ``launcher_rewriting`` reads:
+Variables that are read besides those of ``launcher_node_swap``:
 
-* ``WHESL_FLUX_URI``: the instance that the task runs in. In a nested one (``FLUX_URI`` differs) nothing is
-  rewritten: all of it is on nodes in use already, and its ranks are its own;
-* ``WHESL_FLUX_RANKS``: rank of each node of that instance, ``n01=0,n02=1``.
+* ``WHESL_FLUX_URI``: the instance that the task runs in. In a nested instance (``FLUX_URI`` differs) nothing
+  is rewritten: all its nodes are nodes in use, and it has ranks of its own;
+* ``WHESL_FLUX_RANKS``: the rank of each node of the task's instance, ``n01=0,n02=1``.
 
-Constraints: RFC 35 of Flux (``--requires``, terms ``host:`` and ``rank:``); several are joined by *and*.
+Constraints have the form of RFC 35 of Flux (``--requires``, terms ``host:`` and ``rank:``); Flux joins
+several by *and*.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ if TYPE_CHECKING:
 
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
-# Not read here, but by ``flux_run_direct_submission``: ``flux run`` is as Flux ships it.
+# The variable that shows that ``flux run`` is unchanged by plug-ins; read by ``flux_run_direct_submission``.
 PLAIN = "WHESL_FLUX_PLAIN"
-# A job's output is committed to Flux's store in batches; half a second by default, which delays every line.
+# Seconds between two commits of a job's output to Flux's store; Flux's default of 0.5 delays every line.
 QUICK = "--setopt=output.batch-timeout=0.01"
 _TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")
 _ENVIRONMENT = ("env", "env-remove", "env-file")
 
 
 def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Return the arguments of ``flux`` that reach the nodes in use.
+    """Return the arguments of ``flux``, rewritten so that its jobs run on the nodes in use.
 
     Args:
         argv: the arguments that the user's script gave.
         environ: the environment (module docstring).
 
-    What is not understood stays as it is.
+    Arguments that are not understood stay unchanged.
     """
     words = list(argv)
     found = split(words)
@@ -56,7 +57,8 @@ def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
             line = parse(command, arguments)
             if line.has("help", "list-plugins"):
                 return words
-            # What flux run passes on is the task's output; options of the user's own come later and count.
+            # flux run prints the job's output, so its delay counts; the user's own options come later and
+            # override.
             quick = [QUICK] if command == "run" else []
             return [*before, command, *quick, *_submission(line, nodes, ranks, environ)]
         if command == "exec":
@@ -67,22 +69,28 @@ def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
 
 
 def ranks_of(text: str) -> dict[str, int]:
-    """Return the rank of each node. Raises ValueError for another text."""
+    """Return the rank of each node from a text like ``n01=0,n02=1``. Raises ValueError for other text."""
     pairs = (item.partition("=") for item in text.split(",") if item)
     return {node: int(rank) for node, _, rank in pairs}
 
 
 def constraint(nodes: Sequence[str], ranks: Mapping[str, int]) -> str:
-    """Return the term that holds a job to these nodes: by rank where every one is known, else by name."""
+    """Return the constraint that confines a job to some nodes: by ranks where all are known, else by names.
+
+    Args:
+        nodes: the nodes' names.
+        ranks: the known ranks by the nodes' names.
+    """
     if ranks and all(node in ranks for node in nodes):
         return f"rank:{','.join(str(rank) for rank in sorted(ranks[node] for node in nodes))}"
     return f"host:{compress(nodes)}"
 
 
 def marks(environ: Mapping[str, str]) -> list[str]:
-    """Return the options that let the attempt's processes be found: its token, and the node they are on.
+    """Return the options that put the attempt's token and the node's name into a job's environment.
 
-    The node's name comes from the job shell (``{{node.name}}``); the one in the environment is the script's.
+    By these two variables the attempt's processes are found. The job shell fills in the node's name
+    (``{{node.name}}``), because the script's environment has the name of the script's node.
     """
     words = [f"--env={TOKEN}"] if TOKEN in environ else []
     return [*words, "--env=SLURMD_NODENAME={{node.name}}"] if environ.get("SLURMD_NODENAME") else words
@@ -97,13 +105,14 @@ def _submission(line: Line, nodes: Nodes, ranks: Mapping[str, int], environ: Map
     for place, option in enumerate(line.options):
         words += _translated(option, nodes, ranks) if option.name in ("requires", "require") else option.words
         if place == last:
-            # Rules are followed in order: one that empties the environment must not have the last word.
+            # Flux applies environment rules in order: the marks come after a rule that empties the
+            # environment.
             words += marks(environ)
     return [*words, *line.rest]
 
 
 def _translated(option: Option, nodes: Nodes, ranks: Mapping[str, int]) -> Sequence[str]:
-    """Return a constraint of the user's in which swapped nodes are those in their place."""
+    """Return the words of a user's constraint, with each replaced node's name or rank translated."""
     if option.value is None:
         return option.words
     changed = _TERM.sub(lambda term: _term(term[1], term[2], nodes, ranks), option.value)
@@ -119,7 +128,7 @@ def _term(operator: str, operand: str, nodes: Nodes, ranks: Mapping[str, int]) -
 
 
 def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
-    """Return a set of ranks (RFC 22) with those of swapped nodes replaced."""
+    """Return a set of ranks (RFC 22), with each replaced node's rank translated."""
     names = {rank: node for node, rank in ranks.items()}
     before = idset(text)
     after = [ranks.get(nodes.current(names[rank]), rank) if rank in names else rank for rank in before]
@@ -127,7 +136,7 @@ def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
 
 
 def idset(text: str) -> list[int]:
-    """Return the numbers of ``0-3,7`` (brackets allowed). Raises ValueError."""
+    """Return the numbers of a set like ``0-3,7`` (brackets allowed). Raises ValueError."""
     numbers: list[int] = []
     for part in text.strip("[]").split(","):
         first, dash, last = part.partition("-")
@@ -139,7 +148,7 @@ def idset(text: str) -> list[int]:
 
 
 def _exec(line: Line, nodes: Nodes, ranks: Mapping[str, int]) -> list[str]:
-    """Hold ``flux exec`` to the nodes in use; inside a job (``--jobid``) its ranks are the job's."""
+    """Return the words of ``flux exec`` on the nodes in use; with ``--jobid``, the words stay unchanged."""
     words = [*line.without(), *line.rest]
     if not ranks or line.has("jobid", "attach", "help"):
         return words

@@ -1,8 +1,8 @@
-"""Finds the options of Flux's commands before what they submit. Pure; standard library only.
+"""Finds the options of Flux's commands before the submitted command. Pure; standard library only.
 
-Tables: flux-run(1), flux-submit(1), flux-bulksubmit(1), flux-alloc(1), flux-batch(1), flux-exec(1) of 0.50 to
-0.88. An option that is not in a table is taken for one without an argument: at worst the command is seen to
-start early, and the user's own words stay as they are.
+Sources of the tables: flux-run(1), flux-submit(1), flux-bulksubmit(1), flux-alloc(1), flux-batch(1) and
+flux-exec(1) of 0.50 to 0.88. An option that is not in a table counts as an option without an argument: at
+worst the submitted command seems to start too early, and the user's words stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ verbose/v
 """,
     whole=False,
 )
-# flux(1): options before the name of the command. With the others flux prints something and ends, or talks
-# to the enclosing instance.
+# flux's own switches before the command's name (flux(1)) that are allowed here. With any other, flux prints
+# something and ends, or talks to the enclosing instance.
 _GLOBAL_SWITCHES = frozenset({"-v", "--verbose", "-S", "--sched"})
 
 
 def split(arguments: list[str]) -> tuple[list[str], str, list[str]] | None:
-    """Return flux's own options, the command's name and the command's arguments, or None.
+    """Return flux's own options, the command's name and the command's arguments.
 
-    None: no command is named, or flux is told to talk to another instance (``--parent``).
+    Returns None where no command is named, or the command is for another instance (``--parent``).
     """
     for index, word in enumerate(arguments):
         if not word.startswith("-"):
@@ -52,5 +52,10 @@ def split(arguments: list[str]) -> tuple[list[str], str, list[str]] | None:
 
 
 def parse(command: str, arguments: Sequence[str]) -> Line:
-    """Return the options of a submitting command or of ``exec``, with long names."""
+    """Return the arguments of a submitting command or of ``exec``, with long names for all options.
+
+    Args:
+        command: the command's name: ``exec``, or one of ``SUBMITTING``.
+        arguments: the command's arguments.
+    """
     return parsed(arguments, _EXEC if command == "exec" else _SUBMISSION)

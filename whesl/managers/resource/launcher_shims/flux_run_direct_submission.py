@@ -1,9 +1,8 @@
-"""A ``flux run`` of the user's own whose job we can submit ourselves, without that command's start. Pure.
+"""Recognises a user's ``flux run`` whose job the shim can submit directly, without that command. Pure.
 
-Used for the attempts after the first: ``flux run`` takes several times as long to start as the job, and a
-recovery waits for it. Only where no plug-in of the site changes what ``flux run`` submits, and only for
-options that are known here. Where ``flux run`` itself cannot work, since Flux's Python bindings do not
-import, it is used for the first attempt as well.
+Direct submission is for attempts after the first: ``flux run`` takes several times as long to start as the
+job, which delays a recovery. It needs a ``flux run`` whose submissions no plug-in of the site changes, and
+options that this module knows.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(("nodes", "ntasks", "cores-per-task", "gpus-per-task"))
 _SWITCHES = frozenset(("exclusive", "label-io"))
-# Shell options whose value is a word: what looks like a number or JSON is read by Flux in its own way.
+# A shell option without a value or with a word as value; Flux parses values that look like numbers or JSON.
 _SETOPT = re.compile(r"[a-z][\w.-]*(=(?!(true|false|null|nan|inf|infinity)$)[A-Za-z][\w-]*)?", re.IGNORECASE)
 _REQUIRES = re.compile(r"(rank|host):[\w.,\[\]-]+")
 
 
 def plain_run(words: Sequence[str], environ: Mapping[str, str]) -> Run | None:
-    """Return the ``flux run`` in the form of ``jobspec``, None where it is the real one's affair.
+    """Return a ``flux run`` in the form that ``jobspec`` reads; None where the real ``flux run`` has to run.
 
     Args:
-        words: the arguments of ``flux``, as ``rewrite_flux`` returns them.
-        environ: the environment.
+        words: the arguments of ``flux`` from ``rewrite_flux``.
+        environ: the script's environment.
     """
     first = environ.get("WHESL_RESTART_COUNT", "0") in ("", "0")
     if first or not environ.get(PLAIN) or words[:1] != ["run"]:

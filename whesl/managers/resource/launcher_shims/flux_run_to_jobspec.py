@@ -1,8 +1,8 @@
-"""A ``flux run`` from ``srun_to_flux`` as a job specification, so that Flux's Python is not waited for. Pure.
+"""Turns a ``flux run`` from ``srun_to_flux`` into a job specification. Pure.
 
-``flux run`` needs several times as long as what it does; ``flux job submit`` and ``flux job attach``, which
-are all that it comes to, are programs in C. Only the options that ``srun_to_flux`` writes are known here.
-Form: RFC 25 of Flux (version 1), as ``flux run --dry-run`` of 0.88.0 prints it.
+``flux run``, a Python program, takes several times as long as its submission. ``flux job submit`` and ``flux
+job attach``, which do the same together, are programs in C. Only the options that ``srun_to_flux`` writes are
+known here. The form is RFC 25 of Flux (version 1), as ``flux run --dry-run`` of 0.88.0 prints it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _LIMITS = ("cpu", "fsize", "data", "stack", "core", "nofile", "as", "rss", "npro
 def jobspec(
     words: Sequence[str], environ: Mapping[str, str], cwd: str, limits: Mapping[str, int]
 ) -> tuple[dict[str, Any], list[str]] | None:
-    """Return the specification and the options of ``flux job attach``, None where only ``flux run`` will do.
+    """Return the specification and the options of ``flux job attach``; None where ``flux run`` is needed.
 
     Args:
-        words: arguments of ``flux run`` from ``srun_to_flux``.
-        environ: the environment.
-        cwd: the working directory.
-        limits: soft resource limits by name (``core_limits``); -1 for none.
+        words: the arguments of ``flux run`` from ``srun_to_flux``.
+        environ: the script's environment.
+        cwd: the job's working directory.
+        limits: the job's soft resource limits by name (``core_limits``); -1 for unlimited.
     """
     split = words.index("--")
     given: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ def jobspec(
 
 
 def _environment(rules: Sequence[str], environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the job's environment, and the variables that the job shell completes for each task."""
+    """Return the job's environment, and the variables whose values the job shell fills in for each task."""
     variables, expanded = dict(environ), {}
     for rule in rules:
         name, equals, value = rule.partition("=")
@@ -81,7 +81,7 @@ def _environment(rules: Sequence[str], environ: Mapping[str, str]) -> tuple[dict
 
 
 def _set(options: dict[str, Any], text: str) -> None:
-    """Set a shell option by its path, as ``flux run --setopt`` does."""
+    """Set a shell option ``PATH=VALUE`` as ``flux run --setopt`` does."""
     path, equals, value = text.partition("=")
     *above, name = path.split(".")
     for part in above:
@@ -93,7 +93,7 @@ def _set(options: dict[str, Any], text: str) -> None:
 
 
 def core_limits() -> dict[str, int]:
-    """Return this process's soft limits, of the kinds that ``flux run`` hands on."""
+    """Return this process's soft limits of the resources whose limits ``flux run`` passes on."""
     import resource
 
     return {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[0] for name in _LIMITS}

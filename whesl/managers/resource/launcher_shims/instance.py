@@ -1,11 +1,11 @@
-"""The Flux instance inside the job, as a launcher finds it: files in a directory. Standard library only.
+"""Reads the files by which launchers find the Flux instance inside the job. Standard library only.
 
-``WHESL_FLUX_INSTANCE`` names the directory. The instance's initial program writes ``R`` (RFC 20: nodes and
-their cores), ``mpi`` (Slurm's MpiDefault), ``pmix`` (where the job shell can offer PMIx) and, last and in one
-piece, ``uri``. The isolator writes ``failed`` when there will be no instance, or none any more.
+``WHESL_FLUX_INSTANCE`` names the files' directory. The instance's initial program writes ``R`` (RFC 20: nodes
+and their cores), ``mpi`` (Slurm's MpiDefault), ``pmix`` (where the job shell can offer PMIx) and, last and
+atomically, ``uri``. The isolator writes ``failed`` when the instance does not start, or has ended.
 """
 
-# Importing pathlib costs as much as all the rest of a launcher's start.
+# os.path instead of pathlib: importing pathlib takes as long as the rest of a launcher's start.
 # ruff: noqa: PTH110, PTH112, PTH118, PTH123
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from whesl.managers.resource.launcher_shims.flux_node_swap import idset
 from whesl.managers.resource.launcher_shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
-# Seconds of running. The isolator gives up sooner, and says so in ``failed``.
+# Seconds of this process's running time to wait for the instance; the isolator writes ``failed`` earlier.
 LIMIT = 20.0
 _LOOK_EVERY = 0.02
 
 
 def uri(directory: str) -> str:
-    """Return the instance's URI, waiting while it starts; empty when there is none."""
+    """Return the instance's URI, after waiting for the instance's start; empty without an instance."""
     import time
 
     from whesl.model.event_loop_stall import RunTime
@@ -38,7 +38,12 @@ def uri(directory: str) -> str:
 
 
 def read(directory: str, name: str) -> str:
-    """Return the text of one of the files, empty when it is not there."""
+    """Return the text of one of the instance's files, empty for a missing file.
+
+    Args:
+        directory: the files' directory.
+        name: the file's name.
+    """
     try:
         with open(os.path.join(directory, name), encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -47,9 +52,9 @@ def read(directory: str, name: str) -> str:
 
 
 def facts(directory: str) -> tuple[Facts, str]:
-    """Return what translations need to know, and each node's rank (``WHESL_FLUX_RANKS``).
+    """Return the facts that ``srun_to_flux`` needs, and each node's rank (the value of ``WHESL_FLUX_RANKS``).
 
-    Raises ValueError for a damaged description of the resources.
+    Raises ValueError for a damaged file ``R``.
     """
     import json
 

@@ -1,9 +1,9 @@
-"""Started by a shim as a script: rewrites a launcher's arguments and becomes the real launcher.
+"""The script that a shim starts: rewrites a launcher's arguments and becomes the real launcher.
 
-Runs with ``python -I -S`` and imports nothing but the standard library and two small modules beside it.
+Runs with ``python -I -S``, and imports only the standard library and small modules of WHESL.
 """
 
-# Importing pathlib costs as much as all the rest of a start.
+# os.path instead of pathlib: importing pathlib takes as long as the rest of a launcher's start.
 # ruff: noqa: PTH100, PTH109, PTH113, PTH116, PTH118, PTH120, PTH123
 from __future__ import annotations
 
@@ -24,11 +24,16 @@ from whesl.managers.resource.launcher_shims import MARKER  # noqa: E402 - only f
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite  # noqa: E402 - as above
 
 NOT_FOUND = 127
-_MOST_STEPS = 4096  # more run at once on no allocation: each has a launcher on one node
+_MOST_STEPS = 4096  # more steps never run at once: the launchers of all steps run on one node
 
 
 def find_real(name: str, path: str) -> str | None:
-    """Return the first command of that name on PATH that is not a shim."""
+    """Return the path of the first command of a name that is not a shim, None without one.
+
+    Args:
+        name: the command's name.
+        path: the search path.
+    """
     for directory in path.split(os.pathsep):
         candidate = os.path.join(directory, name)
         if _has_shims(directory):
@@ -39,7 +44,7 @@ def find_real(name: str, path: str) -> str | None:
 
 
 def _has_shims(directory: str) -> bool:
-    """Whether a directory holds shims or cannot be looked at: it would rewrite once more."""
+    """Whether a directory holds shims, which would rewrite once more, or fails to be read."""
     marker = os.path.join(directory, MARKER)
     try:
         os.stat(marker)
@@ -56,7 +61,7 @@ def _has_shims(directory: str) -> bool:
 
 
 def mpi_flavour(real: str) -> str:
-    """Return which MPI a launcher belongs to: from its real name, else from what it says of itself."""
+    """Return a launcher's MPI, ``hydra`` or ``openmpi``, by its real path or its ``--version``."""
     names = f"{real} {os.path.realpath(real)}".lower()
     if any(word in names for word in ("hydra", "mpich", "intel", "mvapich")):
         return "hydra"
@@ -72,12 +77,12 @@ def mpi_flavour(real: str) -> str:
 
 
 def free_ordinal(host_file: str) -> int:
-    """Return the lowest number that no running step of the task has; this one has it until it ends.
+    """Take the lowest number that no other running step of the task has, until this step's launcher ends.
 
-    A step on part of the nodes is placed by it. So steps that run one after another are each on the first
-    nodes, where Slurm would put them and a script looks for them, and steps that run at once are on
-    different ones. A number is a lock on a byte of a file beside the host file. The launcher that this
-    process becomes keeps the lock, and its end gives it back. Returns 0 where the file cannot be locked.
+    The number places a step that uses only some of the nodes. Steps that run one after another all run on the
+    first nodes, where Slurm would put them and a script expects them; steps that run at once run on different
+    nodes. A number is a lock on one byte of a file beside the host file. The launcher that this process
+    becomes keeps the lock until its end. Returns 0 where the file cannot be locked.
     """
     if not host_file:
         return 0
@@ -107,7 +112,7 @@ def _read(path: str) -> str:
 
 
 def _keep(text: str) -> str:
-    """Write a file that the launcher reads beside the host file, and return its path."""
+    """Write a text for the launcher into a file beside the host file, and return the file's path."""
     path = f"{os.environ['WHESL_HOSTFILE']}.{os.getpid()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
@@ -116,19 +121,19 @@ def _keep(text: str) -> str:
 
 
 def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
-    """Take in the Flux instance inside the job, where there is one; return the ``flux run`` for an srun.
+    """Select the Flux instance inside the job, where there is one; return the ``flux run`` for an srun.
 
     Args:
-        name: ``srun`` or ``flux``.
-        argv: its arguments.
-        ordinal: number of the step among those that run (``free_ordinal``).
+        name: the launcher: ``srun`` or ``flux``.
+        argv: the launcher's arguments.
+        ordinal: the step's number among the running steps (``free_ordinal``).
     """
     from whesl.managers.resource.launcher_shims import instance
     from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, RANKS
     from whesl.managers.resource.launcher_shims.srun_to_flux import flux_run
 
     directory = os.environ[instance.DIRECTORY]
-    # In an instance that the task itself made inside this one, all is as that one says.
+    # Inside a nested instance that the task itself has started, nothing is changed.
     if os.environ.get("FLUX_URI") != os.environ.get(INSTANCE):
         return None
     uri = instance.uri(directory)
@@ -144,7 +149,7 @@ def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
 
 
 def become_flux(run: Run) -> None:
-    """Become the ``flux run``, on the files that the user named; return when it cannot be."""
+    """Become a ``flux run`` with the user's files as standard streams; return where that is impossible."""
     real = find_real("flux", os.environ.get("PATH", os.defpath))
     if real is None:
         return
@@ -163,14 +168,18 @@ def become_flux(run: Run) -> None:
         os.dup2(opened, descriptor)
         os.close(opened)
         if descriptor == 1 and run.error is None:
-            os.dup2(1, 2)  # as with srun, standard error follows standard output unless it has a file
+            os.dup2(1, 2)  # as in srun, standard error goes to standard output's file by default
     attach(real, run)
 
 
 def attach(real: str, run: Run) -> None:
-    """Submit the job and become what waits for it, or the ``flux run`` that does both.
+    """Submit a job and become ``flux job attach``, or become ``flux run``, which does both.
 
-    Returns when the instance has ended: its end may not have been noticed yet by who tells of it.
+    Returns when the Flux instance has ended, which the isolator may not have noticed yet.
+
+    Args:
+        real: the path of the real ``flux``.
+        run: the ``flux run``.
     """
     job, options = submit(real, run)
     if not job and not listening(os.environ.get("FLUX_URI", "")):
@@ -180,7 +189,7 @@ def attach(real: str, run: Run) -> None:
 
 
 def listening(uri: str) -> bool:
-    """Whether a broker accepts connections there; True for what is no local socket."""
+    """Whether the broker at a URI accepts connections; True for a URI of no local socket."""
     import socket
 
     if not uri.startswith("local://"):
@@ -197,9 +206,14 @@ def listening(uri: str) -> bool:
 
 
 def submit(real: str, run: Run) -> tuple[str, list[str]]:
-    """Submit the job of a ``flux run``; return its id and the options to attach to it.
+    """Submit the job of a ``flux run``; return the job's id and the options of ``flux job attach``.
 
-    The id is empty where ``flux run`` is to do it, or to say why it cannot be done.
+    The id is empty where the submission failed, or needs ``flux run``: the real ``flux run`` then submits the
+    job, or reports the error.
+
+    Args:
+        real: the path of the real ``flux``.
+        run: the ``flux run``.
     """
     import json
     import subprocess
@@ -219,12 +233,12 @@ def submit(real: str, run: Run) -> tuple[str, list[str]]:
 
 
 def become_tasks(name: str, argv: list[str], whole: str) -> None:
-    """Become the program that starts PBS's tasks on the nodes in use; return where that cannot be.
+    """Become the program that starts PBS's tasks on the nodes in use; return where that is impossible.
 
     Args:
-        name: ``pbsdsh`` or ``pbs_tmrsh``.
-        argv: its arguments.
-        whole: the file of all of the job's nodes.
+        name: the launcher: ``pbsdsh`` or ``pbs_tmrsh``.
+        argv: the launcher's arguments.
+        whole: the path of the job's whole node file.
     """
     from whesl.managers.resource.launcher_shims.pbs_rewriting import tasks
 
@@ -238,7 +252,7 @@ def become_tasks(name: str, argv: list[str], whole: str) -> None:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Become the real launcher; end with status 127 when there is none."""
+    """Become the real launcher; end with status 127 when PATH has no real launcher."""
     name, *argv = arguments
     inside = bool(os.environ.get("WHESL_NODELIST"))
     steps = os.environ.get("WHESL_HOSTFILE", "")
@@ -254,10 +268,10 @@ def main(arguments: list[str]) -> NoReturn:
     whole = os.environ.get("WHESL_PBS_NODEFILE", "") if inside else ""
     told = dict(os.environ)
     if whole:
-        # A host file with as many lines for each node as the job has there.
+        # PBS's file of the nodes in use has a line for each slot of a node.
         told["WHESL_HOSTFILE"] = told.get("PBS_NODEFILE", steps)
-        # PBS's task manager counts the job's nodes by the lines of this file, as launchers of MPI do that use
-        # it; a launcher is told the nodes in use by its own options.
+        # PBS's task manager, and MPI launchers that use it, number the job's nodes by the lines of the whole
+        # file. Rewritten options name the nodes in use.
         os.environ["PBS_NODEFILE"] = whole
         if name in ("pbsdsh", "pbs_tmrsh"):
             become_tasks(name, argv, whole)

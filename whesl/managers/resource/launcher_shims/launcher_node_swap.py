@@ -1,12 +1,12 @@
-"""What a launcher in a task's script has to be called with. Pure; standard library only.
+"""Rewrites the arguments of launchers in a task's script for the nodes in use. Pure; standard library only.
 
-Reads of the environment:
+Variables that are read:
 
-* ``WHESL_NODELIST``: nodes in use, comma separated; without it nothing is rewritten;
-* ``WHESL_SWAPPED``: JSON object, node that was replaced to the node in its place;
-* ``WHESL_HIDDEN_NODES``: nodes of the allocation that no step may use (spares and lost ones);
-* ``WHESL_LOST_NODES``: those of them that are lost;
-* ``WHESL_RESTART_COUNT``: attempts before this one.
+* ``WHESL_NODELIST``: the nodes in use, separated by commas; without it nothing is rewritten;
+* ``WHESL_SWAPPED``: a JSON object with the present node of each replaced node;
+* ``WHESL_HIDDEN_NODES``: nodes of the allocation that no step may use (spares and lost nodes);
+* ``WHESL_LOST_NODES``: the lost ones of the hidden nodes;
+* ``WHESL_RESTART_COUNT``: the number of attempts before this one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every s
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-# With these, srun starts no step in this job, or prints something and ends.
+# Options with which srun starts no step in this job, or prints something and ends.
 UNTOUCHED = ("help", "usage", "version", "no-allocate")
-MARKED = "RSS"  # the limit that carries the mark, as srun calls it
+MARKED = "RSS"  # srun's name of the resource limit that carries an attempt's mark
 _NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
 
 
@@ -44,19 +44,19 @@ def rewrite(
     ordinal: int = 0,
     keep: Callable[[str], str] | None = None,
 ) -> list[str]:
-    """Return the arguments (without the command's name) that reach the nodes in use.
+    """Return a launcher's arguments (without the command's name), rewritten for the nodes in use.
 
     Args:
-        name: ``srun``, ``flux``, ``mpirun`` or ``mpiexec``.
+        name: the launcher: ``srun``, ``flux``, ``mpirun`` or ``mpiexec``.
         argv: the arguments that the user's script gave.
         environ: the environment (module docstring).
         read: returns a file's text (node files and host files); raises OSError.
-        flavour: which MPI an mpirun belongs to, ``openmpi`` or ``hydra`` (MPICH, Intel); asked only when
-        needed. ordinal: number of the step among those that run; steps on part of the nodes go round by it.
-        keep: writes a text to a file of the step's and returns its path; raises OSError.
+        flavour: returns an mpirun's MPI, ``openmpi`` or ``hydra`` (MPICH, Intel); called only when needed.
+        ordinal: the step's number among the running steps, by which steps on some of the nodes are spread.
+        keep: writes a text to a file of the step and returns the file's path; raises OSError.
 
-    A damaged value, an unreadable file or a form that is not understood leaves the user's words as they are:
-    the launcher then says itself what it thinks of them.
+    A damaged value, an unreadable file or a form that is not understood leaves the user's words unchanged:
+    the real launcher then reports the error.
     """
     try:
         nodes = Nodes(environ)
@@ -102,10 +102,11 @@ def _component(
     ordinal: int,
     used: list[str],
 ) -> list[str]:
-    """Return one component's words.
+    """Return the rewritten words of one component of an srun.
 
-    In a heterogeneous job a component uses its nodes as its user says: none of them is spare. In any other,
-    each has nodes of its own, as far as there are any: ``used`` are those of the components before, added to.
+    In a heterogeneous job, a component keeps the user's nodes: none of them is spare. In any other job, each
+    component gets nodes of its own as long as there are some: ``used`` has the nodes of the earlier
+    components, and gets this component's nodes.
     """
     added = ["--overlap"] if nodes.overlap and not line.has("overlap") else []
     dropped = {"exclusive"} if added else set()  # srun refuses both together
@@ -128,10 +129,11 @@ def _component(
 
 
 def _memory_per_cpu(line: Line, environ: Mapping[str, str]) -> bool:
-    """Whether the step asks for memory by the CPU, as the job's own default (DefMemPerCPU) does.
+    """Whether the step asks for memory per CPU, also by the job's default (DefMemPerCPU).
 
-    A step that had a lost node keeps that memory too: the next one would be refused for want of it, overlap
-    or not (22.05). ``--mem=0``, all that the job has on the node, and amounts for a node are not.
+    A step with a lost node keeps its memory: Slurm would refuse the next step with memory per CPU for lack of
+    memory, even with overlap (22.05). Slurm does not refuse steps with ``--mem=0``, all memory that the job
+    has on the node, or with memory per node.
     """
     if line.has("mem-per-cpu"):
         return True
@@ -146,9 +148,15 @@ def placement(
     ordinal: int,
     used: list[str] | None = None,
 ) -> list[str] | None:
-    """Return the options that name the step's nodes exactly, None where Slurm's own choice is as good.
+    """Return the options that name the step's nodes exactly; None where Slurm's own choice is as good.
 
-    ``used``: nodes of the same step's components before this one; those that are chosen are added.
+    Args:
+        line: srun's arguments.
+        nodes: the task's nodes.
+        environ: the environment.
+        read: returns a file's text; raises OSError.
+        ordinal: the step's number among the running steps.
+        used: the nodes of the same step's earlier components; the chosen nodes are added.
     """
     named = named_nodes(line, environ, read)
     exclude = line.value("exclude")
@@ -158,8 +166,8 @@ def placement(
     if not available:
         return None
     if named is not None and _arbitrary(line, environ):
-        # One word per task, in the order of the tasks: repeats and order are the meaning. Newer srun refuse
-        # a number of nodes beside this distribution.
+        # An arbitrary distribution lists a node for each task, in the order of the tasks. Newer sruns refuse
+        # a number of nodes beside it.
         tasks = [node for node in nodes.translate(named) if node in available]
         count = [f"--nodes={len(set(tasks))}"] if line.has("nodes") else []
         said = [] if line.has("distribution") else ["--distribution=arbitrary"]
@@ -172,7 +180,7 @@ def placement(
     if named is None and wanted < len(available):
         if not (nodes.hidden or nodes.overlap or exclude is not None):
             return None
-        # Slurm would put every such step on the first node.
+        # Without a start by the ordinal, all steps on some of the nodes would run on the first nodes.
         start = ordinal * wanted % len(available)
         available = available[start:] + available[:start]
     chosen += [node for node in available if node not in chosen][: wanted - len(chosen)]
@@ -182,13 +190,19 @@ def placement(
 
 
 def _arbitrary(line: Line, environ: Mapping[str, str]) -> bool:
-    """Whether tasks go to nodes in the order of a list: as is said, or by SLURM_HOSTFILE alone (srun(1))."""
+    """Whether tasks go to nodes in a list's order: by a distribution, or by SLURM_HOSTFILE (srun(1))."""
     said = line.value("distribution") or environ.get("SLURM_DISTRIBUTION")
     return said.startswith("arbitrary") if said else not line.has("nodelist", "nodefile")
 
 
 def named_nodes(line: Line, environ: Mapping[str, str], read: Callable[[str], str]) -> tuple[str, ...] | None:
-    """Return the nodes that the user named, None when none."""
+    """Return the nodes that the user named for a step, None where the user named none.
+
+    Args:
+        line: srun's arguments.
+        environ: the environment.
+        read: returns a file's text; raises OSError.
+    """
     nodelist, nodefile = line.value("nodelist"), line.value("nodefile")
     if nodelist is not None:
         return _host_list(nodelist, read)
@@ -198,15 +212,22 @@ def named_nodes(line: Line, environ: Mapping[str, str], read: Callable[[str], st
 
 
 def _host_list(text: str, read: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the names of a list, or of the file that a value with a slash names."""
+    """Return the names of a host list, or of the file whose path (with a slash) stands in its place."""
     return expand(",".join(read(text).split()) if "/" in text else text)
 
 
 def node_count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | None, available: int) -> int:
-    """Return how many nodes the step uses: what was asked for, what there is, and never more than tasks."""
+    """Return how many nodes a step uses: the wanted number, at most the available nodes and the tasks.
+
+    Args:
+        line: srun's arguments.
+        environ: the environment.
+        named: the nodes that the user named (``named_nodes``).
+        available: the number of nodes that the step could use.
+    """
     given = line.value("nodes")
     if given is not None:
-        wanted = max(map(int, given.split("-")))  # "2" or "2-4"
+        wanted = max(map(int, given.split("-")))  # the value is "2" or "2-4"
     else:
         whole = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or ""
         wanted = int(whole) if whole.isdecimal() else len(set(named)) if named else available
@@ -217,9 +238,9 @@ def node_count(line: Line, environ: Mapping[str, str], named: tuple[str, ...] | 
 
 
 def _export(line: Line, environ: Mapping[str, str]) -> str | None:
-    """Return the value of --export that lets the attempt's token through, None where it passes anyway.
+    """Return the value of --export that also exports the attempt's token; None where it is exported anyway.
 
-    By its token every process of an attempt is found on its node.
+    An attempt's processes are found on their nodes by the token.
     """
     given = line.value("export")
     if given is None:
@@ -233,9 +254,9 @@ def _export(line: Line, environ: Mapping[str, str]) -> str | None:
 
 
 def _propagate(line: Line, environ: Mapping[str, str]) -> str | None:
-    """Return the value of --propagate that lets the attempt's mark through, None where it passes anyway.
+    """Return the value of --propagate that also passes on the attempt's mark; None where no change is needed.
 
-    By its mark a process is found that has no token any more (whesl.model.attempt_rlimit_mark).
+    A process that has lost its token is found by the mark (whesl.model.attempt_rlimit_mark).
     """
     given = line.value("propagate")
     if not given or TOKEN not in environ:
@@ -257,10 +278,10 @@ def _mpi(
     read: Callable[[str], str],
     flavour: Callable[[], str],
 ) -> list[str]:
-    """Translate the hosts that the user named; name them where the launcher would not know them by itself.
+    """Translate the hosts that the user named; name the nodes in use where the launcher cannot find them.
 
     Inside a Slurm job the launcher reads SLURM_JOB_NODELIST, and starts its daemons with the srun on PATH,
-    which is this shim again. The virtual nodes of the local resource manager are known to no MPI.
+    which is a shim, too. No MPI knows the virtual nodes of the embedded resource manager.
     """
     if environ.get("WHESL_LOCAL"):
         return argv
@@ -281,7 +302,7 @@ def _mpi(
 def _with_rankfiles(
     argv: list[str], nodes: Nodes, read: Callable[[str], str], keep: Callable[[str], str]
 ) -> list[str]:
-    """Have the lines of the user's rank files (``rank 0=host slot=0``, Open MPI's) name the nodes in use."""
+    """Translate the hosts in the user's rank files (``rank 0=host slot=0``, Open MPI) to the nodes in use."""
     contexts = []
     for line in parse_mpi(argv, "openmpi"):
         words: list[str] = []
@@ -334,7 +355,7 @@ def _translated_entries(entries: list[str], nodes: Nodes) -> list[str]:
 
 
 def _host_file_entry(text: str) -> str:
-    """Return ``host:slots`` for a host file's line (``host slots=2``, ``host:2``), empty for a comment."""
+    """Return a host file's line (``host slots=2``, ``host:2``) as ``host:slots``; empty for a comment."""
     fields = text.split("#")[0].split()
     if not fields:
         return ""

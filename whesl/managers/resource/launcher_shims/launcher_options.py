@@ -1,9 +1,8 @@
-"""Finds a launcher's own options before the command that it launches. Pure; standard library only.
+"""Finds a launcher's own options before the launched command. Pure; standard library only.
 
-Tables: srun(1) (``slurm/option_tables.py``); mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 (Hydra) and
-Intel MPI.
-An option that is not in a table is taken for one without an argument: at worst the command is seen to start
-early, and the user's own words stay as they are.
+Sources of the tables: srun(1) (``slurm/option_tables.py``); mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4
+(Hydra) and Intel MPI. An option that is not in a table counts as an option without an argument: at worst the
+launched command seems to start too early, and the user's words stay unchanged.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option as given: ``words`` on the command line, ``value`` its argument (None: none).
+    """An option of a call: its long name, its argument (None without one), its words on the command line.
 
-    Not a dataclass or named tuple: importing either costs more than all the rest of this module.
+    Not a dataclass or named tuple: importing either takes longer than the rest of this module.
     """
 
     __slots__ = ("name", "value", "words")
@@ -30,7 +29,7 @@ class Option:
 
 
 class Line:
-    """A launcher's arguments: its options, and from ``rest`` on the command with its own arguments."""
+    """A launcher's arguments: its options, and in ``rest`` the launched command with its arguments."""
 
     __slots__ = ("options", "rest")
 
@@ -39,27 +38,29 @@ class Line:
         self.rest = rest
 
     def value(self, *names: str) -> str | None:
-        """Return the last argument given to any of these options."""
+        """Return the last argument of any of the named options, None without one."""
         return next((o.value for o in reversed(self.options) if o.name in names), None)
 
     def has(self, *names: str) -> bool:
-        """Whether any of these options is given."""
+        """Whether the call has any of the named options."""
         return any(option.name in names for option in self.options)
 
     def without(self, *names: str) -> list[str]:
-        """Return the words of all other options."""
+        """Return the words of all options except the named ones."""
         return [word for option in self.options if option.name not in names for word in option.words]
 
 
 class Table:
-    """The options of a command, from words: ``nodes/N=`` takes an argument, ``no-kill/k?`` has one in
-    the same word at the most, ``hold/H`` has none.
+    """The options of a command, read from a text.
+
+    In the text, ``nodes/N=`` is an option with an argument, ``no-kill/k?`` an option whose optional argument
+    stands in the same word, ``hold/H`` an option without an argument.
 
     Args:
-        text: the words.
-        later: those that only newer releases of the command have.
-        whole: these are all there are, so that abbreviated names are understood.
-        stranger: as what other long options are taken, "=" or "".
+        text: the options, separated by white space.
+        later: further options, which only newer releases of the command have.
+        whole: whether the table is complete, so that abbreviated names can be resolved.
+        stranger: the kind of long options that are not in the table: "=" with an argument, "" without one.
     """
 
     __slots__ = ("kinds", "later", "letters", "stranger", "whole")
@@ -84,10 +85,10 @@ class Table:
                 self.letters[letter] = name
 
     def full_name(self, given: str) -> str:
-        """Return the long name that is meant.
+        """Return the long name of an option that may be abbreviated.
 
-        An abbreviation of one option of the older releases means that one: a newer release that has a second
-        option of these letters refuses the call itself.
+        An abbreviation that fits one option of the older releases means that option: a newer release with a
+        second fitting option refuses the call itself.
         """
         if given in self.kinds or not self.whole:
             return given
@@ -97,7 +98,12 @@ class Table:
 
 
 def parse(arguments: Sequence[str], table: Table) -> Line:
-    """Return the arguments of a command, with long names for all options."""
+    """Return the options (with long names) and the rest of a command's arguments.
+
+    Args:
+        arguments: the command's arguments.
+        table: the command's options.
+    """
     options: list[Option] = []
     index = 0
     while index < len(arguments):
@@ -106,7 +112,7 @@ def parse(arguments: Sequence[str], table: Table) -> Line:
             break
         following = arguments[index + 1] if index + 1 < len(arguments) else None
         options += _long(word, following, table) if word.startswith("--") else _short(word, following, table)
-        # Only a value that stands in the next word takes a second one.
+        # An option takes a second word only for a value in the next word.
         index += len(options[-1].words)
     return Line(tuple(options), tuple(arguments[index:]))
 
@@ -122,7 +128,7 @@ def _long(word: str, following: str | None, table: Table) -> list[Option]:
 
 
 def _short(word: str, following: str | None, table: Table) -> list[Option]:
-    """Return the options of one word, each in a word of its own (``-lN2`` is ``-l -N2``)."""
+    """Return the options of one word of letters, each as a word of its own (``-lN2`` as ``-l -N2``)."""
     options: list[Option] = []
     for position, letter in enumerate(word[1:], start=2):
         rest = word[position:]
@@ -141,7 +147,7 @@ _SRUN = Table(JOB + SRUN, later=LATER_JOB + LATER_SRUN)
 
 
 def parse_srun(arguments: Sequence[str]) -> Line:
-    """Return srun's arguments, with long names for all options (abbreviations included)."""
+    """Return the options (with long names, also of abbreviations) and the rest of srun's arguments."""
     return parse(arguments, _SRUN)
 
 
@@ -160,18 +166,18 @@ _HYDRA = (
     " topolib umask usize wdir"
 )
 _HYDRA_PAIRS = "env genv"
-# Number of arguments, where there are any. Flavours share the names that mean the same.
+# The number of arguments of each option with arguments, by MPI flavour.
 _MPI_ARGUMENTS = {
     "openmpi": {**dict.fromkeys(_OPENMPI.split(), 1), **dict.fromkeys(_OPENMPI_PAIRS.split(), 2)},
     "hydra": {**dict.fromkeys(_HYDRA.split(), 1), **dict.fromkeys(_HYDRA_PAIRS.split(), 2)},
 }
 MPI_HOSTS = {"openmpi": ("H", "host"), "hydra": ("hosts", "host")}
-MPI_RANKFILES = frozenset({"rankfile", "rf"})  # Open MPI's alone
+MPI_RANKFILES = frozenset({"rankfile", "rf"})  # options that only Open MPI has
 MPI_HOSTFILES = {"openmpi": ("hostfile", "machinefile"), "hydra": ("f", "hostfile", "machinefile")}
 
 
 def parts(arguments: Sequence[str]) -> list[list[str]]:
-    """Return what is between the words ``:`` of a call, each a part with a command of its own."""
+    """Return the parts of a call between the words ``:``; each part has a command of its own."""
     found: list[list[str]] = [[]]
     for word in arguments:
         if word == ":":
@@ -187,7 +193,12 @@ def joined(found: Sequence[Sequence[str]]) -> list[str]:
 
 
 def parse_mpi(arguments: list[str], flavour: str) -> list[Line]:
-    """Return the application contexts of an mpirun or mpiexec (those between ``:``)."""
+    """Return the options and the rest of each application context (between ``:``) of an mpirun or mpiexec.
+
+    Args:
+        arguments: the launcher's arguments.
+        flavour: the launcher's MPI, ``openmpi`` or ``hydra``.
+    """
     table = _MPI_ARGUMENTS[flavour]
     lines: list[Line] = []
     for words in parts(arguments):

@@ -1,4 +1,4 @@
-"""The nodes of a task as its environment tells them to launchers. Pure; standard library only."""
+"""A task's nodes, read from the variables that WHESL sets for launchers. Pure; standard library only."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
-# Nodes of the allocation that no step may use; set by the resource managers' side.
+# The variable with the nodes of the allocation that no step may use; set by the allocation's adapter.
 HIDDEN_NODES = "WHESL_HIDDEN_NODES"
-HET_SIZE = "SLURM_HET_SIZE"  # components of a heterogeneous job; not set in any other
+HET_SIZE = "SLURM_HET_SIZE"  # the number of components of a heterogeneous job; unset in other jobs
 
 
 class Nodes:
-    """The nodes of a task as its environment tells them."""
+    """A task's nodes in use, hidden nodes and replaced nodes, read from an environment."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.active = _names(environ.get("WHESL_NODELIST", ""))
@@ -21,22 +21,23 @@ class Nodes:
         self._swapped: dict[str, str] = {}
         swapped = environ.get("WHESL_SWAPPED")
         if swapped:
-            import json  # costs milliseconds, and most attempts have no swapped node
+            # Imported here because it takes milliseconds, and most attempts have no replaced node.
+            import json
 
             parsed = json.loads(swapped) if swapped.startswith("{") else {}
             self._swapped = {str(old): str(new) for old, new in parsed.items()}
         told = swapped is not None or "WHESL_LOST_NODES" in environ
         lost = bool(self._swapped) or bool(environ.get("WHESL_LOST_NODES"))
-        # A step that had a lost node keeps its CPUs on the others until the resource manager has given that
-        # node up.
+        # A step with a lost node keeps its CPUs on other nodes until the resource manager gives the node up:
+        # the next steps have to overlap with it.
         self.overlap = lost if told else environ.get("WHESL_RESTART_COUNT", "0") not in ("", "0")
 
     def current(self, name: str) -> str:
-        """Return the node in a node's place, the node itself where it was not replaced."""
+        """Return the node that has replaced a node, or the node itself where it was not replaced."""
         return self._swapped.get(name, name)
 
     def translate(self, names: Sequence[str]) -> list[str]:
-        """Return the nodes in use that stand for these; spares, lost nodes and strangers are left out."""
+        """Return the nodes in use for given nodes, without spares, lost nodes and nodes of other jobs."""
         return [name for name in map(self.current, names) if name in self.active]
 
 

@@ -1,8 +1,8 @@
-"""``pbsdsh`` and ``pbs_tmrsh`` on the nodes in use. Pure; standard library only.
+"""Replaces calls of ``pbsdsh`` and ``pbs_tmrsh`` by tasks on the nodes in use. Pure; standard library only.
 
-Both start tasks by PBS's task manager on nodes of the whole job, without the environment of their caller. In
-their place comes ``pbs/tm_program.py``: it starts the same tasks on the nodes in use, and hands them the
-environment, by which an attempt's processes are known on other nodes. pbsdsh(1B), pbs_tmrsh(8B).
+Both commands start tasks by PBS's task manager on nodes of the whole job, without their caller's environment
+(pbsdsh(1B), pbs_tmrsh(8B)). ``pbs/tm_program.py`` starts the same tasks on the nodes in use, with the
+environment, by which an attempt's processes are recognised on other nodes.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 COMMANDS = ("pbsdsh", "pbs_tmrsh")
-# The file of all of the job's nodes, where PBS_NODEFILE names that of those in use.
+# The variable with the path of the job's whole node file, where PBS_NODEFILE names the nodes in use.
 WHOLE = "WHESL_PBS_NODEFILE"
 
 
 def tasks(
     name: str, argv: Sequence[str], environ: Mapping[str, str], lines: Sequence[str]
 ) -> list[str] | None:
-    """Return the arguments of ``tm_program.py``; None where the command itself has to say what is wrong.
+    """Return the arguments of ``tm_program.py``; None where the real command has to report an error.
 
     Args:
-        name: ``pbsdsh`` or ``pbs_tmrsh``.
-        argv: its arguments.
-        environ: the caller's.
-        lines: the names in the file of all of the job's nodes.
+        name: the launcher: ``pbsdsh`` or ``pbs_tmrsh``.
+        argv: the launcher's arguments.
+        environ: the caller's environment.
+        lines: the lines of the job's whole node file.
     """
     nodes = Nodes(environ)
     found = _dsh(argv) if name == "pbsdsh" else _tmrsh(argv)
@@ -40,18 +40,18 @@ def tasks(
     elif "n" in options:
         chosen = usable[int(options["n"]) :][:1]
     else:
-        # Copies go round, beginning with the first node.
+        # Copies are dealt to the nodes in turn, beginning with the first node.
         count = int(options.get("c", len(usable)))
         chosen = [usable[index % len(usable)] for index in range(count)]
     if not chosen or not command:
         return None
     table = " ".join(f"{lines.index(node)}={node}" for node in chosen)
-    # pbsdsh itself ends with 0 however its tasks end.
+    # The real pbsdsh always ends with 0, whatever the tasks' statuses are.
     return [*(["--status=0"] if name == "pbsdsh" else []), table, *command]
 
 
 def _dsh(argv: Sequence[str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return options with a value and the command, as getopt(3) takes ``c:n:h:svo``."""
+    """Return pbsdsh's options with values, and the command; parsed as getopt(3) parses ``c:n:h:svo``."""
     options: dict[str, str] = {}
     words = list(argv)
     while words and words[0].startswith("-") and words[0] != "-":
@@ -73,7 +73,7 @@ def _dsh(argv: Sequence[str]) -> tuple[dict[str, str], list[str]] | None:
 
 
 def _tmrsh(argv: Sequence[str]) -> tuple[dict[str, str], list[str]] | None:
-    """Return the host and the command; ``-n`` says nothing, ``-l`` names a user, who is the caller."""
+    """Return pbs_tmrsh's host and command; ``-n`` and ``-l`` (a user, always the caller) are ignored."""
     words, host = list(argv), ""
     while words:
         word = words[0]

@@ -1,8 +1,9 @@
-"""What a task is still told of a node that another one has replaced.
+"""Finds mentions of replaced nodes in a task's variables, arguments and script.
 
 A variable that was exported before ``whesl exec`` (``MASTER_ADDR=n01``), or a word that the caller's shell
-put into the command, keeps a node's name or its address after the node was replaced. A program that reads it
-looks for its partner where none is. It is told, and not rewritten: only the user knows what the word means.
+put into the command, keeps a node's name or address after the node was replaced. A program that reads it
+looks for its peer on the wrong node. Mentions are reported, not rewritten: only the user knows what a word
+means.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.launcher_options import parse_mpi, parse_srun
 
-# What WHESL and the resource managers tell of the nodes themselves, and the shell's own name for its host.
+# Variables that WHESL, resource managers, MPI libraries and shells set themselves.
 _OWN = re.compile(r"(WHESL|SLURM|SLURMD|FLUX|SSH|PMI|PMIX|OMPI|PRTE)_\w+|HOST|HOSTNAME|_")
-# srun sets them in its steps, to where it runs itself: on the script's host, whichever nodes the ranks have.
+# Variables that srun sets in its steps to its own host, which is the script's host.
 _LAUNCHER = re.compile(r"SLURM_(?:LAUNCH_NODE_IPADDR|SRUN_COMM_HOST)")
-# The host of the script itself, given to something: MASTER_ADDR=$(hostname), --master_addr $SLURMD_NODENAME.
+# An assignment of the script's own host: MASTER_ADDR=$(hostname), --master_addr $SLURMD_NODENAME.
 _HERE = re.compile(
     r"""(?:\w+=|--?[\w-]+[=\x20])["']?
         (?:\$\(\s*hostname\b[^)]*\)|`\s*hostname\b[^`]*`|\$\{?(?:HOSTNAME|SLURMD_NODENAME|SLURM_TOPOLOGY_ADDR)\b\}?)""",
@@ -30,15 +31,15 @@ _HERE = re.compile(
 _ADDRESS = re.compile(
     r"(?<![\w.:])(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.])"
 )
-_LOOKUP = 1.0  # seconds at most that a name server is waited for
+_LOOKUP = 1.0  # seconds to wait for name servers at most
 _LIST = re.compile(r"[\w.-]+\[[0-9,-]+\][\w.-]*")
-_LONGEST = 120  # characters that are shown of a word
+_LONGEST = 120  # the most characters of a word in a mention
 
 
 def addresses(nodes: Collection[str]) -> frozenset[str]:
-    """Return the addresses that names of nodes have, those alone by which others reach them.
+    """Return the nodes' network addresses, without loopback addresses.
 
-    Where a name server does not answer within a second, what is known by then.
+    Returns only the addresses that name servers report within a second.
     """
     found: set[str] = set()
 
@@ -61,25 +62,25 @@ def mentions(
     script_host: str = "",
     lookup: Callable[[Collection[str]], Collection[str]] = addresses,
 ) -> tuple[str, ...]:
-    """Return what names a replaced node, as ``MASTER_ADDR=n01`` or ``argument --host=n01``.
+    """Return the mentions of replaced nodes, such as ``MASTER_ADDR=n01`` or ``argument --host=n01``.
 
-    Options of launchers are left out: the shims translate the nodes that they name.
+    Options of launchers are left out: the shims translate the nodes in them.
 
     Args:
-        environment: the attempt's.
-        command: the attempt's, with its arguments.
-        swapped: node that was replaced to the node in its place.
-        script: the text of the task's script, where that is known.
+        environment: the attempt's environment.
+        command: the attempt's command and arguments.
+        swapped: the present node of each replaced node.
+        script: the text of the task's script, where it is known.
         script_host: the node on which the script runs, replaced or not.
-        lookup: gives the addresses of nodes; asked where something that looks like one is found.
+        lookup: returns nodes' addresses; called only when a word looks like an address.
     """
     if not swapped:
         return ()
     words = "\n".join((*command, script.decode(errors="replace"))) if script_host in swapped else ""
     told_here = (*_LAUNCHER.findall(words), *_HERE.findall(words))
     launcher = [f"{name} ({script_host})" for name in dict.fromkeys(told_here)]
-    # A name stands for a host alone, before its domain and behind a scheme or a user: tcp://n01:29500. In a
-    # path it is a directory.
+    # A node's name means the host alone, before a domain, and after a scheme or a user (tcp://n01:29500). In
+    # a path it means a directory.
     own = (*(value for name, value in environment.items() if not _OWN.fullmatch(name)), *_own_words(command))
     numeric = lookup(swapped) if any(map(_ADDRESS.search, own)) else ()
     names = "|".join(re.escape(name) for name in sorted((*swapped, *numeric), key=len, reverse=True))
@@ -99,12 +100,12 @@ def _found(
 
 
 def _own_words(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command that no shim reads."""
+    """Return a command's words without a launcher's own options, which its shim translates."""
     launcher = command[0].rpartition("/")[2] if command else ""
     if launcher == "srun":
         return parse_srun(list(command[1:])).rest
     if launcher in ("mpirun", "mpiexec"):
-        # Of either MPI: what one takes for an option, the other takes for a word of the program.
+        # The launcher's MPI is unknown: the reading with fewer words of the program counts.
         lines = (parse_mpi(list(command[1:]), kind) for kind in ("openmpi", "hydra"))
         return min((tuple(word for line in each for word in line.rest) for each in lines), key=len)
     return tuple(command)
@@ -119,5 +120,5 @@ def _names(value: str, named: re.Pattern[str], replaced: frozenset[str]) -> bool
 def _expanded(text: str) -> tuple[str, ...]:
     try:
         return expand(text)
-    except ValueError:  # brackets of something else
+    except ValueError:  # a word in brackets that is no host list
         return ()

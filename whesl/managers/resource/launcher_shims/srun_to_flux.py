@@ -1,8 +1,8 @@
-"""An ``srun`` of a task's script as the same ``flux run`` in the job's own Flux instance. Pure.
+"""Translates an ``srun`` in a task's script into the same ``flux run`` in the job's own Flux instance. Pure.
 
-Only where every option has an exact equivalent; everything else stays with the real srun. Options: srun(1) of
-22.05 to 24.11, flux-run(1). What has no equivalent on purpose: memory limits (Flux knows none), patterns in
-names of files, and PMIx where Flux has no plug-in for it.
+A call is translated only where every option has an exact equivalent; the real srun runs all other calls.
+Sources of the options: srun(1) of 22.05 to 24.11, flux-run(1). Memory limits (Flux has none), patterns in
+file names, and PMIx without Flux's plug-in for it have no equivalent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """What is known of the instance.
+    """Facts on the job's Flux instance that a translation needs.
 
     Args:
-        cores: the fewest cores that one of its nodes has.
-        pmix: whether its job shell can offer PMIx.
-        mpi_default: Slurm's MpiDefault; empty when it could not be learnt.
+        cores: the smallest number of cores of a node.
+        pmix: whether the job shell can offer PMIx.
+        mpi_default: Slurm's MpiDefault; empty where it is unknown.
     """
 
     __slots__ = ("cores", "mpi_default", "pmix")
@@ -42,9 +42,10 @@ class Facts:
 
 
 class Run:
-    """A ``flux run``: its arguments, and the files (path, append) that the launcher puts on its own streams.
+    """A ``flux run``: its arguments, and the files (path, append) for its own standard streams.
 
-    srun opens them itself, on the node where it runs; ``flux run --output`` opens them on another.
+    The launcher opens the files, because srun opens them on the node where it runs; ``flux run --output``
+    would open them on another node.
     """
 
     __slots__ = ("error", "input", "output", "words")
@@ -57,7 +58,7 @@ class Run:
 
 
 class _Other(Exception):  # noqa: N818 - not an error: the real srun's affair
-    """Something that only srun can do."""
+    """The call needs the real srun."""
 
 
 _OPTIONS = (
@@ -67,14 +68,14 @@ _OPTIONS = (
     " whole"
 )
 _UNDERSTOOD = frozenset(_OPTIONS.split())
-# Defaults for srun that would change a step in ways that this module does not look at.
+# Variables with defaults of srun that this module does not translate.
 _FOREIGN = re.compile(
     r"SLURM_(DISTRIBUTION|CPU_BIND\w*|MEM_BIND\w*|HINT|THREADS_PER_CORE|CORE_SPEC|GRES\w*|GPUS\w*|GPU_\w+|JOB_GPUS|MULTI_PROG|PROLOG"
     r"|EPILOG|TASK_PROLOG|TASK_EPILOG|SRUN_\w+|STDINMODE|STDOUTMODE|STDERRMODE|OPEN_MODE|LABELIO|UNBUFFEREDIO|WAIT"
     r"|TIMELIMIT|EXCLUSIVE|EXACT|OVERLAP|OVERCOMMIT|WHOLE|KILL_BAD_EXIT|REMOTE_CWD|WORKING_DIR|RESV_PORTS|CONSTRAINT"
     r"|NTASKS_PER_(CORE|SOCKET|GPU|TRES)|IMMEDIATE|SPREAD_JOB|USE_MIN_NODES|DEPENDENCY|NETWORK|HET_SIZE)|SRUN_\w+"
 )
-# Launchers' own daemons: their mpirun counts on being under the real srun.
+# Daemons of MPI launchers, which count on the real srun.
 _DAEMONS = frozenset({"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"})
 _PLAIN_MPI = ("none", "openmpi", "pmi2")
 
@@ -87,14 +88,14 @@ def flux_run(
     read: Callable[[str], str],
     ordinal: int = 0,
 ) -> Run | None:
-    """Return the ``flux run`` that does what this srun does, None where only srun can.
+    """Return the ``flux run`` that does the same as an srun; None where only the real srun can do it.
 
     Args:
         argv: srun's arguments.
-        environ: the script's environment (modules ``launcher_rewriting`` and ``flux_rewriting``).
-        facts: of the instance.
+        environ: the script's environment (modules ``launcher_node_swap`` and ``flux_node_swap``).
+        facts: the facts on the Flux instance.
         read: returns a file's text; raises OSError.
-        ordinal: number of the step among those that run.
+        ordinal: the step's number among the running steps.
     """
     try:
         return _run(parse_srun(list(argv)), environ, facts, read, ordinal)
@@ -124,7 +125,7 @@ def _run(
 def _understood(line: Line, environ: Mapping[str, str], nodes: Nodes) -> None:
     if not nodes.active or not line.rest or any("{{" in word for word in line.rest):
         raise _Other
-    if ":" in line.rest:  # components of one step, each with a command
+    if ":" in line.rest:  # a step of several components, each with a command
         raise _Other
     if line.has(*UNTOUCHED) or any(option.name not in _UNDERSTOOD for option in line.options):
         raise _Other
@@ -141,7 +142,7 @@ def _understood(line: Line, environ: Mapping[str, str], nodes: Nodes) -> None:
 def _size(
     line: Line, nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
 ) -> tuple[int, int, list[str]]:
-    """Return how many nodes and tasks, and the nodes themselves where the user named some."""
+    """Return the numbers of nodes and tasks, and the nodes' names where the user chose nodes."""
     given = line.value("nodes")
     if given is not None and not given.isdecimal():
         raise _Other
@@ -157,7 +158,7 @@ def _size(
         chosen = list(expand(placed[1].partition("=")[2]))
         wanted = len(chosen)
     if given and environ.get("SLURM_NTASKS") and not line.has("ntasks"):
-        raise _Other  # srun's versions differ in what they make of it
+        raise _Other  # srun's releases differ on --nodes beside SLURM_NTASKS
     tasks = _number(line.value("ntasks") or environ.get("SLURM_NTASKS") or None)
     each = _number(line.value("ntasks-per-node"))
     if each is None and not line.has("ntasks"):
@@ -172,13 +173,13 @@ def _size(
 def _shape(
     line: Line, environ: Mapping[str, str], wanted: int, tasks: int, facts: Facts
 ) -> tuple[int, list[str]]:
-    """Return the cores for each task (0: not said) and the options of size.
+    """Return the cores per task (0 without an option for them), and the options of a step's size.
 
-    A step has its nodes whole unless it says less.
+    A step gets whole nodes unless its options ask for less.
     """
     cores = _number(line.value("cpus-per-task"))
     less = cores is not None or line.has("exact", "exclusive")
-    # Slurm may count hardware threads, of which there are more than cores; then only srun fits them.
+    # Slurm may count hardware threads, which are more than the cores; only srun can place such steps.
     if -(-tasks // wanted) * (cores or 1) > facts.cores:
         raise _Other
     words = [f"--nodes={wanted}", f"--ntasks={tasks}"]
@@ -210,8 +211,8 @@ def _mpi(line: Line, environ: Mapping[str, str], facts: Facts) -> list[str]:
 
 
 def _behaviour(line: Line) -> list[str]:
-    """Return the options for everything but size and place."""
-    # A task that ends before the others ends nothing, as with srun.
+    """Return the options of ``flux run`` that concern neither the step's size nor its nodes."""
+    # As with srun, the end of one task does not end the other tasks (exit-timeout).
     words = [QUICK, f"--setopt=exit-timeout={_wait(line)}"]
     if line.has("label"):
         words.append("--label-io")
@@ -253,7 +254,7 @@ def _wait(line: Line) -> str:
 
 
 def _seconds(text: str) -> int:
-    """Return a time of srun(1), ``--time``, in seconds. Raises ValueError."""
+    """Return the seconds of a value of ``--time`` (srun(1)). Raises ValueError."""
     days, dash, rest = text.rpartition("-")
     fields = [int(field) for field in rest.split(":")]
     if dash:
@@ -269,7 +270,7 @@ def _seconds(text: str) -> int:
 
 
 def _variables(environ: Mapping[str, str], wanted: int, tasks: int, cores: int) -> list[str]:
-    """Return the variables of a step that programs read; the job shell fills in those of each task."""
+    """Return options that set the variables of an srun step; the job shell fills in each task's values."""
     values = {
         "SLURM_PROCID": "{{taskid}}",
         "SLURM_LOCALID": "{{task.index}}",
@@ -290,12 +291,12 @@ def _export(line: Line, environ: Mapping[str, str]) -> list[str]:
     names = given.split(",")
     if "ALL" not in names or any(character in given for character in "'\"{"):
         raise _Other
-    # A dollar sign would be a reference to another variable.
+    # Flux reads a single dollar sign as a reference to another variable.
     return [f"--env={name.replace('$', '$$')}" for name in names if name != "ALL" and "=" in name]
 
 
 def _file(given: str | None) -> str | None:
-    """Return the path of a file; a pattern, a task's number or a word with a meaning of its own is srun's."""
+    """Return the path in an option's value, None for the default; a pattern or task's number needs srun."""
     if given is None or given == "all":
         return None
     if given == "none":

@@ -1,1 +1,1 @@
-"""A job that may have ended, as its resource manager reports it by the job's id alone."""
+"""Reports on jobs, running or ended, which resource managers give by the job's id alone."""

@@ -1,4 +1,4 @@
-"""A job of Flux, from ``flux jobs --json`` and its jobspec."""
+"""The outcome of a Flux job, from ``flux jobs --json`` and the job's jobspec."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
 from whesl.model.errors import WheslError
 
-# F58, with ƒ or f before it: RFC 19 of flux-framework.
+# A job's id: ƒ or f, then F58 (RFC 19 of flux-framework).
 JOB = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]{2,12}")
 _STATES = {
     "CANCELED": "CANCELLED",
@@ -25,14 +25,14 @@ _LOST = re.compile(r"(?:node failure|lost contact) on (\S+)|\b(\S+) \(rank \d+\)
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
-    """Return what Flux tells of a job, None when it does not know the job.
+    """Return Flux's report on a job, None when Flux does not know the job.
 
     Args:
-        job: its id in F58.
+        job: the job's id in F58.
         run: runs Flux's commands.
 
     Raises:
-        WheslError: Flux does not answer, or says no.
+        WheslError: Flux does not answer, or refuses.
     """
     try:
         told: dict[str, Any] = json.loads(run("flux", "jobs", "--json", job))
@@ -66,11 +66,11 @@ def _files(spec: dict[str, Any], job: str, number: str, folder: str) -> tuple[st
     named = [output[stream]["path"] for stream in ("stdout", "stderr") if output.get(stream, {}).get("path")]
     values = {"{{id}}": job, "{{jobid}}": job, "{{id.f58}}": job, "{{id.dec}}": number}
     meant = [re.sub(r"\{\{[\w.]+\}\}", lambda m: values.get(m[0], m[0]), name) for name in named]
-    return tuple(dict.fromkeys(os.path.join(folder, name) for name in meant))  # noqa: PTH118  # keeps absolute ones
+    return tuple(dict.fromkeys(os.path.join(folder, name) for name in meant))  # noqa: PTH118  # an absolute name stays as it is
 
 
 def _kept(job: str, run: Run) -> str | None:
-    """Return the output that Flux keeps itself, in the order in which it came (RFC 24 of flux-framework)."""
+    """Return a job's output that Flux keeps itself, in order of arrival (RFC 24 of flux-framework)."""
     try:
         text = run("flux", "job", "eventlog", "--path=guest.output", "--format=json", job)
         events = [json.loads(line) for line in text.splitlines() if line.strip()]

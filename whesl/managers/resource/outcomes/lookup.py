@@ -19,7 +19,7 @@ class _Manager(NamedTuple):
 
 
 def _run_slurm(*command: str) -> str:
-    """Run a command of Slurm without the user's defaults for it, which would change what it prints."""
+    """Run a Slurm command without the user's default options, which would change its output."""
     return SlurmCommands().run(*command)
 
 
@@ -36,11 +36,11 @@ def is_job(text: str) -> bool:
 
 
 def look_up(job: str, run: Run | None = None) -> JobOutcome:
-    """Return what is known of a job.
+    """Return a job's outcome, as its resource manager reports it.
 
     Args:
         job: an id that ``is_job`` accepts.
-        run: runs the manager's commands; None for what does that here.
+        run: runs the manager's commands; None for the default of each manager.
 
     Raises:
         UsageError: the manager does not know the job, or does not answer.

@@ -1,4 +1,4 @@
-"""A job of PBS (OpenPBS, PBS Pro), from ``qstat -x -f -F json``, which tells of ended jobs too."""
+"""The outcome of a PBS job (OpenPBS, PBS Pro), from ``qstat -x -f -F json``, which shows ended jobs, too."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from whesl.model.states import JobState
 JOB = re.compile(r"\d+(?:\[\d*\])?\.[A-Za-z][\w.-]*")
 _TOLD = ("job_state", "Exit_status", "comment", "exec_host")
 _USED = ("mem", "vmem", "walltime")
-_INDEX = "^array_index^"  # in the names of an array's output files (qsub(1B))
-_NAMED = 8  # how many elements of an array are named
+_INDEX = "^array_index^"  # stands for the index in the names of an array's output files (qsub(1B))
+_NAMED = 8  # the most failed elements of an array that are named
 _NO_FAILURES = (JobState.COMPLETED, JobState.CANCELLED)
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
-    """Return what PBS tells of a job, None when it does not know the job (or its history is off).
+    """Return PBS's report on a job, None when PBS does not know the job (or keeps no history).
 
-    Of a whole job array (``7[].server``), this is the first element that has failed, or else the first that
-    has not ended, or else the first, with the number of those that have failed.
+    For a whole job array (``7[].server``), the report covers the first failed element, or else the first that
+    has not ended, or else the first; it includes the number of failed elements.
 
     Args:
-        job: its id, with the server's name.
+        job: the job's id, with the server's name.
         run: runs PBS's commands.
 
     Raises:
-        WheslError: PBS does not answer, or says no.
+        WheslError: PBS does not answer, or refuses.
     """
     if "[]" in job:
         return _of_array(job, run)
@@ -72,7 +72,7 @@ def _of_array(job: str, run: Run) -> JobOutcome | None:
 
 
 def _path(found: dict[str, Any], name: str, job: str, suffix: str) -> str:
-    """Return the path of ``host:path``: with the job's index in its array, and PBS's name in a directory."""
+    """Return the path in ``host:path``, with the array index filled in and PBS's file name in a directory."""
     index = job.partition("[")[2].partition("]")[0]
     path = str(found.get(name, "")).partition(":")[2].replace(_INDEX, index)
     return f"{path}{job}{suffix}" if path.endswith("/") else path

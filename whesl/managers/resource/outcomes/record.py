@@ -1,4 +1,4 @@
-"""How a job ended, in one form for all resource managers."""
+"""The outcome of a job, in one form for all resource managers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import msgspec
 
 from whesl.model.errors import WheslError
 
-_TIMEOUT = 35.0  # seconds
+_TIMEOUT = 35.0  # seconds for one command
 Run = Callable[..., str]  # runs one command, given as arguments; returns what it prints; raises WheslError
 
 
 class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a job.
+    """A job's outcome, as its resource manager reports it.
 
     Attributes:
-        state: in Slurm's words (COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED,
-            RUNNING, PENDING), whatever the manager's own are.
+        state: the job's state in Slurm's words (COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL,
+            PREEMPTED, CANCELLED, RUNNING, PENDING).
         status: exit status as a shell gives it; None where it is not known.
         node: the node that failed; None where the manager names none.
-        told: the manager's own words, for the reader.
-        files: where its output goes; those that are not there are left out by the reader.
+        told: the report in the manager's own words, for people.
+        files: paths of the job's output; some may not exist.
         text: output that the manager keeps itself; None where it keeps none.
     """
 
@@ -38,7 +38,7 @@ def run_command(*command: str) -> str:
     """Run a command of a resource manager and return what it prints.
 
     Raises:
-        WheslError: it is not installed, does not answer, or says no.
+        WheslError: the command is not installed, does not answer, or fails.
     """
     try:
         done = subprocess.run(

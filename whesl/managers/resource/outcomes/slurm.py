@@ -1,4 +1,4 @@
-"""A job of Slurm, from ``scontrol show job`` while the controller knows it, and from ``sacct``."""
+"""The outcome of a Slurm job, from ``sacct``, and ``scontrol show job`` while the controller knows it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
-    """Return what Slurm tells of a job, None when it does not know the job.
+    """Return Slurm's report on a job, None when Slurm does not know the job.
 
     Args:
-        job: its number, also of an element of an array or a part of a heterogeneous job.
+        job: the job's id, also that of an array element or of a part of a heterogeneous job.
         run: runs Slurm's commands.
 
     Raises:
-        WheslError: neither the controller nor the accounting tells of it.
+        WheslError: neither the controller nor the accounting knows the job.
     """
     accounted = _accounted(job, run)
     try:
@@ -40,7 +40,7 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
 
 
 def _accounted(job: str, run: Run) -> dict[str, str]:
-    """Return the fields of a job in the accounting, with the most memory that one of its steps took."""
+    """Return the fields of a job in the accounting, with the largest memory use of its steps."""
     try:
         text = run("sacct", "-n", "-P", "-j", job, f"--format={','.join(_FIELDS)}")
     except WheslError:
@@ -59,7 +59,7 @@ def _bytes(text: str) -> float:
 
 
 def _default_output(job: str, words: dict[str, str]) -> tuple[str, ...]:
-    """Return where sbatch writes unless told otherwise: accounting before 24.05 does not keep the names."""
+    """Return sbatch's default output files: accounting before Slurm 24.05 does not keep their names."""
     return tuple(str(Path(place) / f"slurm-{job}.out") for place in (words.get("WorkDir", ""), ""))
 
 

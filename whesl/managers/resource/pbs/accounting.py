@@ -1,6 +1,6 @@
-"""Lines of PBS's accounting logs: ``date time;type;id;name=value ...``. Pure.
+"""Reads and writes lines of PBS's accounting logs: ``date time;type;id;name=value ...``. Pure.
 
-The PBS Administrator's Guide, "Accounting"; src/server/accounting.c of openpbs 23.06.
+Source: the PBS Administrator's Guide, "Accounting"; src/server/accounting.c of openpbs 23.06.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import msgspec
 from whesl.managers.resource.pbs import records, states
 
 _LINE = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d)(?:\.\d+)?;(\w);([^;]*);(.*)", re.DOTALL)
-# A value with a blank in it stands between quotes of the kind that it does not have itself.
+# A "name=value" of an entry. A value with a blank stands in quotes of the kind that the value does not
+# contain.
 _FIELD = re.compile(r"""([A-Za-z_][\w.]*)=("[^"]*"(?=\s|$)|'[^']*'(?=\s|$)|\S*)""")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A line. ``kind``: Q queued, S started, R rerun, E ended, D deleted, A aborted, and others."""
+    """A log line. ``kind``: Q queued, S started, R rerun, E ended, D deleted, A aborted, and others."""
 
     time: float
     kind: str
@@ -27,7 +28,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entry(line: str) -> Entry | None:
-    """Return a line's content, None for anything else. Times are the server's own, in its time zone."""
+    """Return a log line's entry, None for other text. Times are read in this host's time zone."""
     found = _LINE.fullmatch(line.rstrip("\r\n"))
     if found is None:
         return None
@@ -40,16 +41,16 @@ def entry(line: str) -> Entry | None:
 
 
 def written(one: Entry) -> str:
-    """Return the line of an entry, as PBS writes it."""
+    """Return an entry's log line, as PBS writes it."""
     at = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(one.time))
     words = " ".join(f"{name}={_quoted(value)}" for name, value in one.fields.items())
     return f"{at};{one.kind};{one.job};{words}"
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a job that is over, to be run ``again`` or not.
+    """An ended run of a job; with ``again``, the job was requeued.
 
-    Times are seconds since the epoch, ``limit`` is seconds; 0: not told.
+    Times are seconds since the epoch, ``limit`` is the time limit in seconds; 0 where they are unknown.
     """
 
     id: str
@@ -67,7 +68,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ended(one: Entry) -> Ended | None:
-    """Return a job's end, of a line of type E or R; None for any other, and for one that tells no run."""
+    """Return the ended run of an entry of kind E or R; None for other kinds, and for a job that never ran."""
     fields = one.fields
     started, finished = _number(fields.get("start")), _number(fields.get("end"))
     if one.kind not in ("E", "R") or not started or not finished:
@@ -91,7 +92,7 @@ def ended(one: Entry) -> Ended | None:
 
 
 def duration(text: str) -> float:
-    """Return the seconds of ``HH:MM:SS`` or of a number of seconds, 0 for anything else."""
+    """Return the seconds of a duration (``HH:MM:SS``, or a number of seconds), 0 for other text."""
     parts = text.split(":")
     try:
         return sum(float(part) * 60.0**place for place, part in enumerate(reversed(parts)))

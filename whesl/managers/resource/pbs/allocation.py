@@ -1,4 +1,4 @@
-"""PBS from inside a job: steps on chosen nodes, their signals, and what PBS says of the nodes."""
+"""PBS from inside a job: steps on chosen nodes, their signals, and the nodes' states."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class PbsAllocation:
         self._environ[NODEFILE] = self._file
         self._commands = PbsCommands(self._environ, timeout=timeout)
         self._lines = self._read()
-        # What it was given: PBS shortens the file when a node is given back.
+        # The nodes that the job got at first: PBS removes a node from the file when it is given back.
         self._nodes = tuple(dict.fromkeys(self._lines))
-        self._left: dict[str, NodeState] = {}  # nodes that are not the job's any more
+        self._left: dict[str, NodeState] = {}  # nodes that have left the job
         self._background: list[subprocess.Popen[bytes]] = []
 
     @staticmethod
     def present(environ: Mapping[str, str]) -> bool:
-        """Whether a process with this environment is on a job's first node: no other has the node file."""
+        """Whether a process is on a job's first node: only that node has the node file."""
         return Path(environ.get(WHOLE) or environ.get(NODEFILE, "")).is_file()
 
     def _read(self) -> tuple[str, ...]:
@@ -68,14 +68,14 @@ class PbsAllocation:
             rjms=self.name,
             job_id=self._job,
             nodes=self._nodes,
-            # PBS runs a job's script on the first of its nodes.
+            # PBS runs a job's script on the job's first node.
             batch_host=self._nodes[0],
             restart_count=self._restarts(),
             tasks=len(self._lines),
         )
 
     def _restarts(self) -> int:
-        """Return how often the job ran before: PBS tells its script nothing of it."""
+        """Return how often the job ran before, by a query: PBS sets no variable with it."""
         told = self._environ.get("WHESL_PBS_RESTARTS", "")
         if not told:
             told = "0"
@@ -95,16 +95,16 @@ class PbsAllocation:
     # Steps --------------------------------------------------------------------------------------------
 
     def launch(self, request: StepRequest) -> PbsStep:
-        """Start a step by the task manager, beside whatever runs. Raises RefusedError, UsageError."""
+        """Start a step by PBS's task manager, beside all running steps. Raises RefusedError, UsageError."""
         step = secrets.token_hex(8)
         command = step_command(request, step, self._read())
         environ = {**self._environ, **request.environment}
         return PbsStep(start(command, environ, "the step"), step, request.nodes)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's processes on every node that lives; SIGKILL to what stands for it too.
+        """Send a signal to the step's processes on every living node; SIGKILL also to its local process.
 
-        Returns before it has arrived.
+        Returns before the signal has arrived. See the port.
         """
         if not isinstance(step, PbsStep):
             raise UsageError(f"not a step of PBS: {step!r}")
@@ -112,7 +112,7 @@ class PbsAllocation:
         if step.poll() is not None and signum != signals.SIGKILL:
             return
         if signum == signals.SIGKILL:
-            # First, so that it starts nothing any more when the nodes are searched.
+            # The local process is killed first, so that it starts no task after the search of the nodes.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step.pid, signals.SIGKILL)
         command = signal_command(step, signum, self._read())
@@ -121,10 +121,10 @@ class PbsAllocation:
     # Nodes --------------------------------------------------------------------------------------------
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return PBS's view of the nodes.
+        """Return the states of the job's nodes, as PBS sees them.
 
-        One that is down is DOWN for the job for good: its daemon knows nothing of the job when it is back.
-        One that is well and not the job's any more was given back (pbs_release_nodes), and is RELEASED.
+        A node that was down stays DOWN for the job: its daemon has forgotten the job when it comes back. A
+        healthy node that has left the job was given back (pbs_release_nodes), and is RELEASED.
         """
         text = self._commands.run("pbsnodes", "-a", "-v", "-F", "json")
         seen = {node.name: node.state for node in records.nodes(text)}
@@ -140,23 +140,23 @@ class PbsAllocation:
         return found
 
     def suspended(self) -> Suspended:
-        """Return whether the job is suspended; PBS tells not for how long it was."""
+        """Return whether the job is suspended; PBS does not record for how long it was suspended."""
         return Suspended(present=self._told().get("job_state") in states.SUSPENDED)
 
     def forbid_requeue(self) -> None:
-        """Withdraw that PBS may run the job again by itself, as it does when a first node is lost."""
+        """Forbid PBS to requeue the job by itself, which it does when the job's first node is lost."""
         self._commands.run("qalter", "-r", "n", self._job)
 
     def gone(self, node: str) -> bool | None:
-        """Return None: what PBS tells of a daemon is no second witness, but the same as ``node_states``."""
+        """Return None: PBS offers no second witness on a daemon besides ``node_states``."""
         return None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables by which launchers see the nodes in use alone.
+        """Return the variables by which launchers see only the nodes in use. See the port.
 
-        PBS_NODEFILE names a file beside the task's own host file, where there is one: scripts count its lines
-        and give it to launchers. A node has as many lines as in the whole file (``mpiprocs``). The shims give
-        those that ask PBS itself the whole file back.
+        PBS_NODEFILE names a file of the nodes in use beside the task's host file, because scripts count its
+        lines and pass it to launchers. A node has as many lines as in the job's whole node file
+        (``mpiprocs``). For launchers that use PBS's task manager, the shims restore the whole node file.
         """
         seen = {WHOLE: self._file, HIDDEN_NODES: ",".join(node for node in self._nodes if node not in active)}
         if tuple(active) == self._nodes:
@@ -168,7 +168,7 @@ class PbsAllocation:
         return seen
 
     def release(self, node: str) -> bool:
-        """Give a lost node back (pbs_release_nodes(1B)), never the first one, which the script runs on."""
+        """Give a lost node back (pbs_release_nodes(1B)), except the first node, where the script runs."""
         try:
             if node not in self._nodes[1:]:
                 return False

@@ -1,4 +1,4 @@
-"""Runs PBS's commands and turns their failures into our errors."""
+"""Runs PBS's commands and turns their failures into errors of the port."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from whesl.managers.resource import command_call
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 TIMEOUT = 35.0
-# Defaults of a user for these commands would change what is asked for or seen (qsub(1B), qstat(1B)).
+# Prefixes of variables with a user's defaults, which would change what PBS's commands do or print (qsub(1B),
+# qstat(1B)).
 _DEFAULTS = ("PBS_QSTAT", "PBS_DPREFIX", "PBS_DEFAULT_PLACE")
 _HINT = "is pbs_server up? try: qstat -B"
-# src/include/pbs_error.h and src/lib/Liblog/pbs_messages.c of openpbs 23.06.
+# Messages from src/include/pbs_error.h and src/lib/Liblog/pbs_messages.c of openpbs 23.06.
 _NO_JOB = re.compile(r"Unknown Job Id|Job has finished|Job is not in the queue", re.IGNORECASE)
 _DENIED = re.compile(r"Unauthorized Request|not allowed|Access denied|No Permission", re.IGNORECASE)
 _SILENT = re.compile(
@@ -28,15 +29,15 @@ _LATER = re.compile(
 
 
 class NoSuchJobError(RefusedError):
-    """PBS does not know the job, does not know it any more, or it has ended."""
+    """PBS does not know the job (any more), or the job has ended."""
 
 
 class DeniedError(RefusedError):
-    """This user may not do it."""
+    """PBS does not permit the request to this user."""
 
 
 class PbsCommands:
-    """The commands of one server.
+    """Runs the commands of one PBS server.
 
     Args:
         environ: the environment of the commands; PBS_CONF_FILE, PBS_SERVER and PATH in it choose the server.
@@ -46,7 +47,7 @@ class PbsCommands:
     def __init__(self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT) -> None:
         base = os.environ if environ is None else environ
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
-        # Names of days and months in English: times are printed in words.
+        # PBS prints times in words; the locale makes the names of days and months English.
         self.environ = {**kept, "LC_ALL": "C.UTF-8"}
         self._timeout = timeout
 
@@ -57,12 +58,12 @@ class PbsCommands:
 
         Args:
             command: the command and its arguments.
-            environ: added to its environment.
-            cwd: where it runs.
-            text: its standard input.
+            environ: variables to add to the command's environment.
+            cwd: the command's working directory.
+            text: the command's standard input.
 
-        Raises CouldNotObserveError when there was no answer (it may still have been carried out);
-        NoSuchJobError, DeniedError, TransientError or RefusedError as PBS's message says.
+        Raises CouldNotObserveError without an answer (the command may still have taken effect);
+        NoSuchJobError, DeniedError, TransientError or RefusedError by PBS's message.
         """
         status, output, errors = self.told(*command, environ=environ, cwd=cwd, text=text)
         if status != 0:
@@ -72,7 +73,16 @@ class PbsCommands:
     def told(
         self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None, text: str = ""
     ) -> tuple[int, str, str]:
-        """Return a command's exit status, output and errors. Raises CouldNotObserveError for no answer."""
+        """Run a command to its end and return its exit status, standard output and standard error.
+
+        Args:
+            command: the command and its arguments.
+            environ: variables to add to the command's environment.
+            cwd: the command's working directory.
+            text: the command's standard input.
+
+        Raises CouldNotObserveError without an answer.
+        """
         done = command_call.call(
             command,
             {**self.environ, **(environ or {})},
@@ -86,11 +96,17 @@ class PbsCommands:
 
 
 def failure(command: str, status: int, errors: str) -> WheslError:
-    """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``errors``."""
+    """Return the error for a failed command, by its message.
+
+    Args:
+        command: the command's name.
+        status: the exit status (negative: signal).
+        errors: the command's standard error.
+    """
     lines = [" ".join(line.split()) for line in errors.splitlines() if line.strip()]
     words = "; ".join(line.removeprefix(f"{command}: ") for line in lines)
     if status < 0 or not words:
-        # Killed, or failed without a message: nobody knows how far it got.
+        # A command that was killed, or failed without a message, may still have taken effect.
         return CouldNotObserveError(
             f"{command} ended with status {status} and gave no reason: {words or '-'}"
         )

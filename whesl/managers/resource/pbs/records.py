@@ -1,6 +1,6 @@
-"""What PBS's commands print, as records. Pure.
+"""Reads the output of PBS's commands. Pure: text in, records out.
 
-``qstat -f -F json`` and ``pbsnodes -a -v -F json``: qstat(1B), pbsnodes(8B) of openpbs 23.06.
+Forms: ``qstat -f -F json`` and ``pbsnodes -a -v -F json``, by qstat(1B) and pbsnodes(8B) of openpbs 23.06.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from whesl.managers.resource.port import JobRecord, NodeRecord
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import NodeState
 
-# The variable holds the token of a submission of WHESL. A job that is submitted from inside another one
-# inherits the variable (qsub -V), but not the arguments of the submission.
+# The variable with a submission's token. The token is read from the submission's arguments: a job that is
+# submitted from inside another job inherits the variable (qsub -V), but not the arguments.
 TOKEN = "WHESL_SUBMISSION"  # noqa: S105 - a variable's name
 SEPARATOR = "\x1e"
 _TOKEN = re.compile(rf"(?:^|[\s,]){TOKEN}=([^\s,]+)")
-# Some releases print what looks like a number as one: JSON allows no zero in front, and no other word.
+# A value without quotes: some releases print so whatever looks like a number, also "007" and "inf", which
+# JSON does not allow.
 _BARE = re.compile(r'(":\s*)([-+]?[0-9.][^\s,}\]"]*|[-+]?(?:inf|nan)\w*)(?=\s*[,}\]\n])', re.IGNORECASE)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _PART = re.compile(r"^([^/*:+()]+)")
-# Which state of its virtual nodes a host is told to be in: the worst.
+# A host has the worst state of its virtual nodes, in this order.
 _WORST = (NodeState.DOWN, NodeState.UNKNOWN, NodeState.DRAINED, NodeState.UP)
 
 
 def parsed(text: str, what: str) -> dict[str, Any]:
-    """Return the objects of a command's output, by name: ``Jobs``, ``nodes`` or ``Queue``.
+    """Return the objects of a command's JSON output, by name.
 
     Args:
-        text: what was printed.
-        what: which of them.
+        text: the command's output.
+        what: the kind of objects: ``Jobs``, ``nodes`` or ``Queue``.
 
-    Raises CouldNotObserveError for what is no such output.
+    Raises CouldNotObserveError for other output.
     """
     try:
         told = json.loads(text, strict=False)
@@ -57,9 +58,9 @@ def _quoted(match: re.Match[str]) -> str:
 
 
 def listed(text: str) -> dict[str, dict[str, str]]:
-    """Return jobs' attributes by id, of ``qstat -f -F dsv`` with ``SEPARATOR`` between them.
+    """Return jobs' attributes by the jobs' ids, from ``qstat -f -F dsv -D SEPARATOR``.
 
-    As JSON, qstat of openpbs 23.06 prints the first of several jobs alone.
+    JSON would not do: qstat of openpbs 23.06 prints only the first of several jobs as JSON.
     """
     found = {}
     for part in re.split(r"(?m)^Job Id: ", text)[1:]:
@@ -73,9 +74,9 @@ def job_record(job: str, told: Mapping[str, Any], lost: Iterable[str] = ()) -> J
     """Return a job's record.
 
     Args:
-        job: its id.
-        told: its attributes.
-        lost: the nodes that are down.
+        job: the job's id.
+        told: the job's attributes by qstat.
+        lost: the names of nodes that are down.
     """
     letter, status = str(told.get("job_state", "")), number(told.get("Exit_status"))
     substate = number(told.get("substate"))
@@ -94,7 +95,7 @@ def job_record(job: str, told: Mapping[str, Any], lost: Iterable[str] = ()) -> J
         batch_host=first,
         batch_host_lost=not state.ended and first in set(lost),
         suspended=letter in states.SUSPENDED,
-        # A job that waits has run as often as it was started; one that runs or has ended, once more.
+        # run_count counts starts: the present or last run of a running or ended job is no restart.
         restarts=runs if letter in ("Q", "H", "W", "T") else max(runs - 1, 0),
         exit_code=states.shell_status(status) if state.ended else None,
         submitted=seconds(told.get("ctime")),
@@ -104,27 +105,32 @@ def job_record(job: str, told: Mapping[str, Any], lost: Iterable[str] = ()) -> J
 
 
 def token_of(told: Mapping[str, Any]) -> str:
-    """Return the token of a submission of ours, '' for any other job."""
+    """Return the token of a job that WHESL submitted, '' for any other job."""
     words = told.get("Submit_arguments")
     found = _TOKEN.search(words) if isinstance(words, str) else None
     return found[1] if found else ""
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Return the hosts of ``exec_host`` (``n01/0*2+n02/1``) or ``exec_vnode``, each once, in order."""
+    """Return the hosts in an ``exec_host`` (``n01/0*2+n02/1``) or ``exec_vnode``, each once, in order."""
     found = (_PART.match(part.strip(" ()")) for part in text.split("+"))
     return tuple(dict.fromkeys(match[1] for match in found if match))
 
 
 def host_of(vnode: str, told: Mapping[str, Any]) -> str:
-    """Return the host of a virtual node, as PBS's users name it."""
+    """Return the host of a virtual node, by the name that PBS's users see.
+
+    Args:
+        vnode: the virtual node's name.
+        told: the virtual node's attributes by pbsnodes.
+    """
     available = told.get("resources_available")
     host = available.get("host") if isinstance(available, dict) else None
     return str(host or told.get("Mom") or vnode)
 
 
 def nodes(text: str) -> list[NodeRecord]:
-    """Return the hosts of ``pbsnodes -a -v -F json``; of several virtual nodes the worst state."""
+    """Return the hosts in ``pbsnodes -a -v -F json``, each with the worst state of its virtual nodes."""
     found: dict[str, NodeRecord] = {}
     for vnode, told in parsed(text, "nodes").items():
         host, raw = host_of(vnode, told), str(told.get("state", ""))
@@ -138,11 +144,11 @@ def nodes(text: str) -> list[NodeRecord]:
 
 
 def free(text: str, queue: str) -> int:
-    """Return how many hosts take a job now and have none.
+    """Return how many hosts are free and have no job.
 
     Args:
-        text: of ``pbsnodes -a -v -F json``.
-        queue: hosts that are kept for another queue do not count.
+        text: the output of ``pbsnodes -a -v -F json``.
+        queue: the queue that wants the hosts; hosts that are reserved for another queue do not count.
     """
     there: dict[str, bool] = {}
     for vnode, told in parsed(text, "nodes").items():
@@ -154,7 +160,7 @@ def free(text: str, queue: str) -> int:
 
 
 def number(value: object) -> int | None:
-    """Return a whole number, however it is printed; None for anything else."""
+    """Return a whole number from an attribute of any type; None for other values."""
     try:
         return int(str(value))
     except ValueError:
@@ -162,7 +168,7 @@ def number(value: object) -> int | None:
 
 
 def seconds(text: object) -> float:
-    """Return seconds since the epoch of a time as ctime(3) prints it, 0 for none."""
+    """Return seconds since the epoch from a time in the form of ctime(3), 0 for other values."""
     try:
         return time.mktime(time.strptime(str(text), "%a %b %d %H:%M:%S %Y"))
     except (ValueError, OverflowError):

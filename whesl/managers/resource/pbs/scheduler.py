@@ -22,10 +22,10 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 
 _ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[\w.-]+)?")
-# How many jobs one qstat is asked for.
+# The most jobs in one qstat query.
 _MANY = 500
 _NOTHING = '""'
-# Seconds for which a job's start is waited for before it is deleted, and between two looks.
+# Seconds to wait for the end of a job's start before its deletion, and seconds between two looks.
 _STARTS, _POLL = 20.0, 0.5
 
 
@@ -35,8 +35,9 @@ class PbsScheduler:
     Args:
         environ: environment of the commands (PATH, PBS_CONF_FILE, PBS_SERVER); this process's by default.
         timeout: seconds after which a command counts as unanswered.
-        settle: seconds for which a submission without a reply is looked for before it counts as not made.
-        sleep: waits between these looks.
+        settle: seconds of looking for the job of a submission without a reply, before it counts as not
+            submitted.
+        sleep: called with the seconds between two looks.
     """
 
     name = "pbs"
@@ -55,14 +56,14 @@ class PbsScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> PbsScheduler:
-        """Return that of a certain server; see the port."""
+        """Return the scheduler of one server; see the port."""
         return cls(cluster_environment.asking(os.environ, cluster))
 
     # Jobs ---------------------------------------------------------------------------------------------
 
     def submit(self, request: JobRequest) -> str:
-        """Submit once; see the port. Raises TransientError when it was surely not accepted."""
-        submission(request, "/")  # what PBS cannot be asked for is said before anything is asked
+        """Submit a job once; see the port. Raises TransientError when the job was surely not accepted."""
+        submission(request, "/")  # raises UsageError for an impossible request before the first query
         if (known := self.find(request.token)) is not None:
             return known.id
         try:
@@ -85,7 +86,7 @@ class PbsScheduler:
         return job_id
 
     def _chosen(self, request: JobRequest) -> tuple[str, ...]:
-        """Return the nodes for a job that may not get some: those that could run it, idle ones first."""
+        """Return nodes for a job that excludes some nodes: nodes in service, free ones first."""
         if not request.exclude:
             return ()
         text = self._commands.run("pbsnodes", "-a", "-v", "-F", "json")
@@ -104,29 +105,29 @@ class PbsScheduler:
         return tuple(node.name for node in fit[: request.nodes])
 
     def try_request(self, request: JobRequest) -> None:
-        """Submit a job that is held, and delete it; see the port. PBS has no way to ask."""
+        """Submit the job in a held state and delete it; see the port. PBS has no check without submission."""
         with contextlib.suppress(NoSuchJobError):
             self._commands.run("qdel", "-x", self._submit(request, "-h"))
 
     def find(self, token: str) -> JobRecord | None:
-        """Return a token's job, of this user's that PBS knows, ended ones for as long as it keeps them.
+        """Return a token's job among this user's jobs, including ended jobs in PBS's history.
 
-        Where a site keeps no history (job_history_enable) a job is unknown once it has ended.
+        Where a site keeps no history (job_history_enable), a job is unknown once it has ended.
         """
         listed = self._commands.run("qselect", "-x", "-u", getpass.getuser()).split()
         found = [record for record in self.jobs(listed).values() if record.token == token]
-        # The newest, should another client ever have submitted twice; one that has not ended before others.
+        # Another client may have submitted the token twice: the newest job counts, and living ones first.
         return max(found, key=lambda record: (not record.state.ended, record.submitted), default=None)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
-        """Return the records of jobs, by the ids that were asked for; of an array (``12[]``) its own."""
+        """Return jobs' records by the given ids; for an array's id (``12[]``) the array's own record."""
         if bad := [job_id for job_id in ids if not _ID.fullmatch(job_id)]:
             raise UsageError(f"not a PBS job id: {bad[0]!r}")
         found: dict[str, JobRecord] = {}
         for start in range(0, len(ids), _MANY):
             part = ids[start : start + _MANY]
             known = self._told(part)
-            # A number alone stands for a job of the default server.
+            # An id without a server's name stands for a job of the default server.
             short = {job.partition(".")[0]: job for job in known}
             for job in part:
                 name = job if job in known else short.get(job, "")
@@ -136,7 +137,7 @@ class PbsScheduler:
         return self._with_batch_host_checked(found)
 
     def _told(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Return what qstat tells. It ends with an error when it does not know one of the jobs."""
+        """Return the jobs' attributes by qstat, which ends with an error when one of the jobs is unknown."""
         status, output, errors = self._commands.told(
             "qstat", "-x", "-f", "-F", "dsv", "-D", records.SEPARATOR, *ids
         )
@@ -150,7 +151,7 @@ class PbsScheduler:
         return records.listed(output)
 
     def _with_batch_host_checked(self, found: dict[str, JobRecord]) -> dict[str, JobRecord]:
-        """Mark running jobs whose first node is down."""
+        """Set ``batch_host_lost`` of jobs whose first node is down."""
         if not any(record.state is JobState.RUNNING and record.batch_host for record in found.values()):
             return found
         down = {node.name for node in self.nodes() if node.state is NodeState.DOWN}
@@ -162,10 +163,10 @@ class PbsScheduler:
         }
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Delete a job, or send a signal to its processes.
+        """Delete a job, or send a signal to its processes. See the port.
 
-        One that is just being started is deleted once it runs: the execution daemon forgets a job that is
-        deleted in between, and starts its script all the same (seen with 23.06).
+        A job that is just being started is deleted only when it runs: an execution daemon forgets a job that
+        is deleted meanwhile, but still starts its script (seen with 23.06).
         """
         with contextlib.suppress(NoSuchJobError):
             if signal is None:
@@ -189,13 +190,13 @@ class PbsScheduler:
         return records.number(told.get("substate")) == states.STARTS
 
     def requeue(self, job_id: str) -> None:
-        """Run the same job again under the same id. Refused for one that may not be run again (qsub -r n)."""
+        """Run the same job again under the same id. PBS refuses a requeue of a job with ``qsub -r n``."""
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"PBS does not know job {job_id}")
         if record.state is JobState.PENDING:
             return
-        # A first node that is lost does not answer: the server alone puts the job back into its queue.
+        # A lost first node does not answer: with "force", the server requeues the job without that node.
         force = ("-W", "force") if record.batch_host_lost else ()
         try:
             self._commands.run("qrerun", *force, job_id)
@@ -206,12 +207,12 @@ class PbsScheduler:
             raise
 
     def allow_requeue(self, job_id: str) -> None:
-        """Allow that a job is run again (``PbsAllocation.forbid_requeue``)."""
+        """Allow requeues of a job again, which ``PbsAllocation.forbid_requeue`` has forbidden."""
         self._commands.run("qalter", "-r", "y", job_id)
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a job's comment. PBS lets operators and managers write one, and writes its own over it."""
-        # A comma begins the next attribute, and quotes stand around values (qalter(1B)).
+        """Write a job's comment, as operators and managers may; PBS may overwrite it. See the port."""
+        # qalter reads a comma as the begin of the next attribute, and quotes as a value's ends (qalter(1B)).
         text = " ".join(comment.split()).translate({ord(","): ";", ord('"'): "'"})
         self._commands.run("qalter", "-W", f"comment={text or _NOTHING}", job_id)
 
@@ -222,7 +223,7 @@ class PbsScheduler:
         return records.nodes(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"))
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes have no job and take one; a partition is a queue. See the port."""
+        """Return how many nodes are free and have no job; a partition is a queue. See the port."""
         if partition:
             listed = records.parsed(self._commands.run("qstat", "-Q", "-f", "-F", "json"), "Queue")
             if partition not in listed:
@@ -231,16 +232,16 @@ class PbsScheduler:
         return records.free(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"), partition)
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Take a node offline."""
+        """Take a node offline. See the port."""
         text = " ".join(reason.split()).replace('"', "'") or "whesl"
         return self._change_node(node, "set node {} state += offline", 'set node {} comment = "' + text + '"')
 
     def unmark_node(self, node: str) -> bool:
-        """Take the mark from a node; one that is down stays down."""
+        """Take the offline mark from a node; a node that is down stays down."""
         return self._change_node(node, "set node {} state -= offline", "unset node {} comment")
 
     def _change_node(self, node: str, *changes: str) -> bool:
-        """Change a node with all its virtual nodes, by qmgr(8B). ``{}`` in a change stands for them."""
+        """Change all virtual nodes of a node by qmgr(8B); ``{}`` in a change stands for their names."""
         known = records.parsed(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"), "nodes")
         vnodes = [name for name, told in known.items() if records.host_of(name, told) == node]
         if not vnodes:

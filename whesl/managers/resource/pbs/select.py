@@ -1,4 +1,4 @@
-"""What a job of PBS asks for: ``-l select=2:ncpus=4:mpiprocs=4+1:mem=8gb``. Pure; pbs_resources(7B)."""
+"""Select statements of PBS jobs: ``-l select=2:ncpus=4:mpiprocs=4+1:mem=8gb`` (pbs_resources(7B)). Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """A set of resources that one node gives, ``count`` times. Values are as they were written."""
+    """A set of resources on one node, wanted ``count`` times; values are kept as the user wrote them."""
 
     count: int = 1
     resources: tuple[tuple[str, str], ...] = ()
@@ -22,12 +22,12 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> tuple[Chunk, ...]:
-    """Return the chunks of a select statement, without ``select=``. Raises UsageError."""
+    """Return the chunks of a select statement (without ``select=``). Raises UsageError."""
     return tuple(_chunk(part) for part in _split(text, "+"))
 
 
 def written(chunks: tuple[Chunk, ...]) -> str:
-    """Return a select statement that ``parse`` gives back."""
+    """Return the select statement of chunks; the reverse of ``parse``."""
     return "+".join(map(str, chunks))
 
 
@@ -48,7 +48,7 @@ def _chunk(text: str) -> Chunk:
 
 
 def _split(text: str, at: str) -> list[str]:
-    """Split where no quotes are around. Raises UsageError for quotes that do not end."""
+    """Split a text at a letter outside quotes. Raises UsageError for a quote without an end."""
     parts, quote = [""], ""
     for letter in text:
         if letter == at and not quote:

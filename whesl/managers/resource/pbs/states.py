@@ -1,18 +1,18 @@
-"""PBS's words for states, and its exit statuses, in ours. Pure.
+"""Translates PBS's job states, node states and exit statuses into the port's. Pure.
 
-Letters and substates: qstat(1B), src/include/job.h of openpbs 23.06. Nodes: pbs_node_attributes(7B).
+Sources: qstat(1B) and src/include/job.h of openpbs 23.06 for jobs, pbs_node_attributes(7B) for nodes.
 """
 
 from __future__ import annotations
 
 from whesl.model.states import JobState, NodeState
 
-ENDED = ("F", "X")  # finished; an element of an array that has ended
+ENDED = ("F", "X")  # F: a finished job; X: an ended element of an array
 _LIVING = {
     "R": JobState.RUNNING,
-    "B": JobState.RUNNING,  # an array of which elements have begun
+    "B": JobState.RUNNING,  # an array with elements that have begun
     "S": JobState.RUNNING,  # suspended
-    "U": JobState.RUNNING,  # suspended, since a person uses the workstation
+    "U": JobState.RUNNING,  # suspended, because a person uses the workstation
     "E": JobState.COMPLETING,
     "Q": JobState.PENDING,
     "H": JobState.PENDING,
@@ -20,11 +20,11 @@ _LIVING = {
     "T": JobState.PENDING,
 }
 SUSPENDED = ("S", "U")
-STARTS = 41  # substate: given to the execution daemon, which has not told yet that it runs
-_TERMINATED = 91  # substate: deleted while it ran
-# Exit_status below 0 is PBS's own.
+STARTS = 41  # the substate of a job that the execution daemon has got, but not yet reported as running
+_TERMINATED = 91  # the substate of a job that was deleted while it ran
+# An Exit_status below 0 is PBS's own code for the cause of the end.
 _KILLED = {
-    -4: JobState.NODE_FAIL,  # the execution daemon was started anew
+    -4: JobState.NODE_FAIL,  # the execution daemon was restarted
     -5: JobState.NODE_FAIL,
     -6: JobState.NODE_FAIL,
     -20: JobState.NODE_FAIL,  # the job's first node was lost
@@ -33,7 +33,7 @@ _KILLED = {
     -28: JobState.TIMEOUT,
     -29: JobState.TIMEOUT,
 }
-_SIGNAL = 256  # what PBS adds to the number of the signal that ended a job's shell
+_SIGNAL = 256  # PBS adds this to the number of the signal that ended a job's shell
 _TERM = 15
 
 
@@ -41,15 +41,16 @@ def job_state(letter: str, substate: int | None = None, status: int | None = Non
     """Return a job's state.
 
     Args:
-        letter: ``job_state``.
-        substate: of a job that has ended, whether it was deleted or failed; None where it is not told.
-        status: ``Exit_status``; None for a job that never ran, or runs.
+        letter: PBS's ``job_state``.
+        substate: PBS's ``substate``, by which a deleted job differs from a failed one; None where it is
+            unknown.
+        status: PBS's ``Exit_status``; None for a job that runs or never ran.
     """
     if letter not in ENDED:
         return _LIVING.get(letter, JobState.UNKNOWN)
     if status in _KILLED:
         return _KILLED[status]
-    # qdel ends a job by SIGTERM, whatever its script then ends with.
+    # A deleted job (qdel) gets SIGTERM, and counts as cancelled whatever status its script ends with.
     if substate == _TERMINATED or status is None:
         return JobState.CANCELLED
     if status == 0:
@@ -60,16 +61,16 @@ def job_state(letter: str, substate: int | None = None, status: int | None = Non
 
 
 def shell_status(status: int | None) -> int | None:
-    """Return an ``Exit_status`` as a shell gives it (128 and the signal); None where it is PBS's own."""
+    """Return an ``Exit_status`` as a shell gives it (128 + n for signal n); None for PBS's own codes."""
     if status is None or status < 0:
         return None
     return 128 + status % _SIGNAL if status > _SIGNAL else status
 
 
 def node_state(words: str) -> NodeState:
-    """Return a node's state from PBS's words for it, separated by commas.
+    """Return a node's state from PBS's words, which are separated by commas.
 
-    A server that was started anew calls every node "state-unknown,down" until it has heard of it.
+    A restarted server calls every node "state-unknown,down" until the node has reported.
     """
     told = {word.strip().lower() for word in words.split(",")}
     if told & {"state-unknown", "stale", "unresolvable", ""}:

@@ -1,4 +1,4 @@
-"""A request as a ``qsub`` command. Pure, but for reading the script."""
+"""Turns a request into a ``qsub`` command. Pure, except that the script is read."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ from whesl.managers.resource.port import JobRequest
 from whesl.model.errors import UsageError
 
 _START = 'cd "$1" || exit 1; shift; exec "$@"'
-# Options of qsub without a value, and resources that a request says itself.
+# Letters of qsub's options without a value.
 _ALONE = "fhIVXzG"
+# Resources that a request sets itself.
 _SAID = ("select", "place", "nodes", "ncpus", "mpiprocs", "mem")
 _DIRECTIVE = re.compile(r"#PBS\s")
 
 
 def submission(request: JobRequest, workdir: str, hosts: tuple[str, ...] = ()) -> list[str]:
-    """Return the qsub command.
+    """Return the qsub command for a request.
 
-    PBS starts a script in its user's home, without arguments, under a login shell that ends at any signal
-    which the script itself handles (qsig(1B)). So it is given a command that starts the script as it is to be
-    (qsub(1B), "--"). The script's own ``#PBS`` lines stand in front of the request's options.
+    PBS would start a script in its user's home, without arguments, under a login shell that ends at signals
+    which the script itself handles (qsig(1B)). So PBS gets a command that starts the script in its working
+    directory, with its arguments (qsub(1B), "--"). The options of the script's ``#PBS`` lines come before the
+    request's options.
 
-    The job outlives lost nodes but its first (``tolerate_node_failures``), and writes its output where it
-    belongs while it runs (``-k oed``), which a node's loss or a requeue leaves there.
+    The job outlives the loss of any node except its first (``tolerate_node_failures``). It writes its output
+    files in place while it runs (``-k oed``), so that a lost node or a requeue leaves them there.
 
     Args:
-        request: what is asked for.
-        workdir: where the script runs.
-        hosts: the very nodes that it gets, where some were excluded: PBS can only be told which to take.
+        request: the request.
+        workdir: the script's working directory.
+        hosts: the names of the job's nodes, where the request excludes some: PBS has no option that excludes
+            nodes.
 
-    Raises UsageError for what PBS cannot be asked for.
+    Raises UsageError for a request that PBS cannot fulfil.
     """
     if not re.fullmatch(r"[^\s,'\"\\\x00-\x1f]+", request.token):
         raise UsageError(f"a submission token has no blanks, commas and quotes: {request.token!r}")
@@ -67,7 +70,12 @@ def submission(request: JobRequest, workdir: str, hosts: tuple[str, ...] = ()) -
 
 
 def chunks(request: JobRequest, hosts: tuple[str, ...] = ()) -> tuple[Chunk, ...]:
-    """Return what each node has to give: a processor for each of its ranks, and what the demands name."""
+    """Return the chunks of a request: for each node a processor for each of its ranks, and the demands.
+
+    Args:
+        request: the request.
+        hosts: the names of the job's nodes, where they are chosen.
+    """
     tasks = max(request.tasks or request.nodes, request.nodes)
     each = -(-tasks // request.nodes)
     asked = [("ncpus", str(each)), ("mpiprocs", str(each))]
@@ -80,9 +88,10 @@ def chunks(request: JobRequest, hosts: tuple[str, ...] = ()) -> tuple[Chunk, ...
 
 
 def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], list[str]]:
-    """Return the options and the variables in a script's own lines, and the command that runs it.
+    """Return the options and variables in a script's ``#PBS`` lines, and the command that runs the script.
 
-    What the request says itself is left out: qsub takes no resource twice, and the last list of variables.
+    Resources that the request sets are left out, because qsub refuses a resource twice. Variables are
+    returned separately, because only qsub's last list of variables counts.
     """
     try:
         text = Path(request.script).read_text(errors="surrogateescape")
@@ -109,14 +118,14 @@ def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], li
 
 
 def parts(text: str) -> list[str]:
-    """Return the resources of ``-l``; a comma between quotes separates none."""
+    """Return the resources in a value of ``-l``, split at the commas outside quotes."""
     return re.findall(r"""((?:[^,"']|"[^"]*"|'[^']*')+)""", text)
 
 
 def directives(text: str) -> list[tuple[str, str]]:
-    """Return the options in a script's ``#PBS`` lines with their values, "" for one that has none.
+    """Return the options in a script's ``#PBS`` lines with their values ("" for an option without a value).
 
-    The lines stand before the script's first command (qsub(1B)). Raises UsageError.
+    ``#PBS`` lines count only before the script's first command (qsub(1B)). Raises UsageError.
     """
     words: list[str] = []
     for line in text.splitlines():
@@ -134,10 +143,10 @@ def directives(text: str) -> list[tuple[str, str]]:
 
 
 def options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return qsub's options with their values ("" for one that has none), and the other words.
+    """Return qsub's options with their values ("" for an option without a value), and the other words.
 
-    An option may stand behind the script, but not behind ``--``, which is among the other words. Raises
-    UsageError for an option without its value.
+    An option may follow the script's name, but not ``--``, which is one of the other words. Raises UsageError
+    for an option that lacks its value.
     """
     found: list[tuple[str, str]] = []
     others: list[str] = []
@@ -161,7 +170,7 @@ def options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
 
 
 def name(text: str) -> str:
-    """Return a name that PBS takes for a job, of 230 printable characters without blanks (qsub(1B), -N)."""
+    """Return a text as a valid job name: at most 230 characters, without blanks (qsub(1B), -N)."""
     kept = re.sub(r"[^\w.+-]", "_", text, flags=re.ASCII)[:230]
     return kept if re.match(r"[A-Za-z0-9_]", kept) else f"j{kept}"
 

@@ -1,9 +1,9 @@
-"""A command on nodes of a job of PBS, by its task manager. Run as a file, standard library only.
+"""Runs a command on nodes of a PBS job by PBS's task manager. Run as a file, standard library only.
 
-``tm_program.py [--status=0] NODES COMMAND...`` starts the command once on each node. It ends with the first
-failure's status, or with the one that it is given.
-NODES are indexes into PBS_NODEFILE and names, ``0=n01 2=n03``. Its own environment is that of the tasks.
-tm(3) of openpbs 23.06: libpbs speaks to the execution daemon of this node, which starts tasks on all of them.
+``tm_program.py [--status=0] NODES COMMAND...`` starts the command once on each node, and ends with the first
+failure's status, or always with 0. NODES are indexes into PBS_NODEFILE with names, ``0=n01 2=n03``. The tasks
+get the program's environment. libpbs talks to this node's execution daemon, which starts tasks on all nodes
+(tm(3) of openpbs 23.06).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# What the daemon of each node says itself, of itself and of its task.
+# Variables that each node's execution daemon sets for its task itself.
 _OF_NODE = ("PBS_NODENUM", "PBS_TASKNUM", "PBS_MOMPORT", "PBS_JOBCOOKIE", "NCPUS", "_")
 NODE = "WHESL_NODE"
-_SIGNAL = 256  # what PBS adds to the number of the signal that ended a task
+_SIGNAL = 256  # PBS adds this to the number of the signal that ended a task
 _NO_TASK = 69
 
 
@@ -37,7 +37,7 @@ class _Roots(ctypes.Structure):
 
 
 def library() -> ctypes.CDLL:
-    """Return libpbs of the installation that the job's own configuration names. Raises OSError."""
+    """Return libpbs of the PBS installation that the job's configuration names. Raises OSError."""
     places = [os.environ.get("PBS_EXEC", "")]
     try:
         with open(os.environ.get("PBS_CONF_FILE", "/etc/pbs.conf"), encoding="utf-8") as file:  # noqa: PTH123
@@ -51,18 +51,23 @@ def library() -> ctypes.CDLL:
 
 
 def fail(words: str) -> NoReturn:
-    """Say what went wrong, and end."""
+    """Print an error message and end the process."""
     sys.stderr.write(f"whesl: the task manager of PBS: {words}\n")
     sys.exit(_NO_TASK)
 
 
 def words(texts: list[str]) -> ctypes.Array[ctypes.c_char_p]:
-    """Return texts as C has them."""
+    """Return texts as a C array of strings that ends with NULL."""
     return (ctypes.c_char_p * (len(texts) + 1))(*[os.fsencode(text) for text in texts], None)
 
 
 def run(table: list[tuple[int, str]], command: list[str]) -> int:
-    """Start the tasks, wait for them, and return the first failure's status in the order of the nodes."""
+    """Start the tasks, wait for their ends, and return the first failure's status in the order of the nodes.
+
+    Args:
+        table: each task's node, as index into PBS_NODEFILE and name.
+        command: the command and its arguments.
+    """
     tm = library()
     if tm.tm_init(None, ctypes.byref(_Roots())) != 0:
         fail("no answer from the execution daemon of this node; is this the first node of a running job?")
@@ -101,7 +106,7 @@ def shell_status(status: int) -> int:
 
 
 def main() -> None:
-    """Do what the arguments say. Signals are for the tasks: this process tells how those end."""
+    """Run the program; signals are ignored, because this process has to return the tasks' status."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda *_: None)
     arguments = sys.argv[1:]

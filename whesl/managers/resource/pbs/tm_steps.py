@@ -1,5 +1,4 @@
-"""Steps on PBS: commands that the execution daemons of a job's nodes start, by the task manager. Pure,
-except for a step's process."""
+"""Steps on PBS, which the execution daemons of a job's nodes start. Pure, except for a step's process."""
 
 from __future__ import annotations
 
@@ -12,11 +11,12 @@ from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.step_process import StepProcess
 from whesl.model.errors import UsageError
 
-# Tells a step's processes, and everything that they start, which step they belong to.
+# The variable with the step's id in a step's processes, and in all processes that they start.
 STEP = "WHESL_STEP_ID"
 _PROGRAM = str(Path(__file__).with_name("tm_program.py"))
 _HELPER = str(Path(__file__).parent.with_name("step_node_script.py"))
-# On the node: find its line of the table, open the files there, become the command.
+# The shell script on each node: finds the node's entry in the table, opens the output files, becomes the
+# command.
 _ON_NODE = """\
 table=$1 step=$2 dir=$3 out=$4 err=$5 python=$6 helper=$7; shift 7
 count=
@@ -34,7 +34,7 @@ exec "$python" -I "$helper" run "$count" "$@"
 
 
 class PbsStep(StepProcess):
-    """A step and the process that stands for it on the job's first node."""
+    """A step, represented by a process on the job's first node; ``step`` is the step's id."""
 
     def __init__(self, process: subprocess.Popen[bytes], step: str, nodes: tuple[str, ...]) -> None:
         super().__init__(process)
@@ -46,12 +46,12 @@ def step_command(request: StepRequest, step: str, lines: Sequence[str]) -> list[
     """Return the command that starts a step.
 
     Args:
-        request: what is to be run.
-        step: its name, which no other one has.
-        lines: the job's node file: the task manager counts nodes by its lines.
+        request: the step.
+        step: the step's unique id.
+        lines: the lines of the job's node file, by which the task manager numbers the nodes.
 
-    Tasks are spread over the nodes evenly, the first nodes taking one more. Raises UsageError for a step
-    without nodes or command, or with a node that is not among ``lines``.
+    Tasks are spread evenly over the nodes; the first nodes get the remaining tasks. Raises UsageError for a
+    step without nodes or command, or with a node that is not in ``lines``.
     """
     if not request.nodes or not request.command:
         raise UsageError("a step needs a command and at least one node")
@@ -62,13 +62,26 @@ def step_command(request: StepRequest, step: str, lines: Sequence[str]) -> list[
 
 
 def signal_command(step: PbsStep, signum: int, lines: Sequence[str]) -> list[str]:
-    """Return the command that sends a signal to a step's processes on those of its nodes that the job has."""
+    """Return the command that sends a signal to a step's processes on its nodes that are still in the job.
+
+    Args:
+        step: the step.
+        signum: the signal's number.
+        lines: the lines of the job's node file.
+    """
     left = [node for node in step.nodes if node in lines]
     return [*on_nodes(left, lines), sys.executable, "-I", _HELPER, "signal", step.step, str(signum)]
 
 
 def on_nodes(nodes: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return the beginning of a command that runs once on each of some nodes. Raises UsageError."""
+    """Return the first words of a command line that runs a command once on each given node.
+
+    Args:
+        nodes: the nodes' names.
+        lines: the lines of the job's node file.
+
+    Raises UsageError for a node that is not in ``lines``.
+    """
     first = {node: index for index, node in reversed(list(enumerate(lines)))}
     if strangers := [node for node in nodes if node not in first]:
         raise UsageError(f"not a node of this job: {strangers[0]}")

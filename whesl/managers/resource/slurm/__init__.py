@@ -1,5 +1,5 @@
 """Slurm 22.05 and newer, by its commands: ``scheduler`` (outside) and ``allocation`` (inside).
 
-Looks at running jobs go through pyslurm where it is installed and matches (``pyslurm_client``). Nodes never
-do: pyslurm does not tell that a node does not respond.
+Queries on running jobs use pyslurm where it is installed and fits Slurm's release (``pyslurm_client``).
+Queries on nodes never do: pyslurm does not show that a node does not respond.
 """

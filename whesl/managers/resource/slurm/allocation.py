@@ -69,8 +69,9 @@ class SlurmAllocation:
     def launch(self, request: StepRequest) -> SlurmStep:
         """Start a step with srun.
 
-        ``--overlap`` lets it start while another step holds the same CPUs; a step with a lost node keeps
-        them until Slurm has declared that node down. Raises RefusedError when srun cannot be started.
+        ``--overlap`` lets the step start while another step holds the same CPUs: a step with a lost node
+        holds its CPUs until Slurm has declared that node down. Raises RefusedError when srun cannot be
+        started.
         """
         self.slurmds.learn()
         name = f"{OWN_STEP}{secrets.token_hex(6)}"
@@ -79,10 +80,10 @@ class SlurmAllocation:
         return SlurmStep(start(command, {**environ, "SLURM_JOB_ID": self._job_id}, "srun"), name)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's tasks on every node that lives, and SIGKILL to its srun as well.
+        """Send a signal to the step's tasks on every node that lives; SIGKILL goes to the step's srun, too.
 
-        Returns before it has arrived: for a node that is silent but not yet down, scancel waits for ten
-        seconds.
+        Returns before the signal has arrived: scancel waits ten seconds for a node that is silent but not yet
+        down.
         """
         if not isinstance(step, SlurmStep):
             raise UsageError(f"not a step of Slurm: {step!r}")
@@ -95,8 +96,8 @@ class SlurmAllocation:
         except CouldNotObserveError as error:
             found, unseen = False, error
         if signum == signals.SIGKILL:
-            # Its srun would wait for a lost node until Slurm gives that up. Dead, it can create no step any
-            # more, so a step that the first look missed is there at the second.
+            # A living srun would wait for a lost node until Slurm gives the node up. A dead srun creates no
+            # further step, so the second look finds a step that the first look came too early for.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step.pid, signals.SIGKILL)
             if not found and unseen is None:
@@ -123,7 +124,7 @@ class SlurmAllocation:
         self._background.append(start(command, self._commands.environ, "scancel"))
 
     def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
-        """Have Slurm end the steps that these processes of this node have started, and return their ids."""
+        """Let Slurm end the steps that given processes of this node have started; return the steps' ids."""
         self._reap()
         steps = frozenset(
             step.id for step in self._running_steps() if step.pid in launchers and self._started_here(step)
@@ -133,7 +134,7 @@ class SlurmAllocation:
         return steps
 
     def step_places(self) -> list[StepPlace]:
-        """Return where the job's steps run; those of a node that Slurm has called down are gone."""
+        """Return the places of the job's steps; Slurm lists no steps of a node that it has declared down."""
         return [
             StepPlace(step.pid if self._started_here(step) else 0, step.nodes)
             for step in self._running_steps()
@@ -152,12 +153,12 @@ class SlurmAllocation:
         self._background = [process for process in self._background if process.poll() is None]
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return Slurm's view of the nodes.
+        """Return the states of the job's nodes, as Slurm sees them.
 
-        One that Slurm took from the job is DOWN for the job; one that is well and not the job's any more was
-        given back by its owner (``scontrol update JobId=... NumNodes=``), and is RELEASED. A lost node that
-        comes back is not the job's either: it stays what it was called first. Where Slurm shows nobody the
-        nodes' states (PrivateData=nodes), those of the job are UNKNOWN.
+        A failed node that has left the job is DOWN. A healthy node that has left the job was given back by
+        the job's owner (``scontrol update JobId=... NumNodes=``), and is RELEASED. A node that has left the
+        job keeps its first state, even when it comes back. Where Slurm hides nodes' states
+        (PrivateData=nodes), the job's nodes are UNKNOWN.
         """
         self.slurmds.learn()
         wanted = hostlist.compress(self._nodes)
@@ -171,8 +172,7 @@ class SlurmAllocation:
         try:
             kept = self._kept()
         except CouldNotObserveError:
-            # A job that is being ended has no nodes any more; which of its nodes are lost is seen all the
-            # same.
+            # squeue lists no nodes for a job that is being ended; sinfo still shows which nodes are lost.
             if not seen:
                 raise
             kept = self._nodes
@@ -183,17 +183,17 @@ class SlurmAllocation:
         return {node: self._left.get(node) or seen.get(node, NodeState.UNKNOWN) for node in self._nodes}
 
     def suspended(self) -> Suspended:
-        """Return for how long Slurm suspended the job (``scontrol suspend``, gang scheduling, preemption)."""
+        """Return the job's suspension by Slurm (``scontrol suspend``, gang scheduling, preemption)."""
         shown = ("scontrol", "-o", "show", "job", self._job)
         return slurm_command_output.suspension(
             self._commands.run(*shown, environ={"SLURM_TIME_FORMAT": "%s"})
         )
 
     def forbid_requeue(self) -> None:
-        """Withdraw the ``sbatch --requeue`` for which WHESL alone has asked.
+        """Forbid requeues of the job by Slurm, where only WHESL's own ``sbatch --requeue`` allows them.
 
-        Not where Slurm allows it to every job (JobRequeue): the script may count on that. Nor where Slurm
-        requeues what it preempts: it would cancel the job instead.
+        Does nothing where every job may be requeued (JobRequeue), because the script may count on that, nor
+        where Slurm requeues preempted jobs, because Slurm would cancel the preempted job instead.
         """
         settings = cluster_settings(self._commands)
         partition = self._environ.get("SLURM_JOB_PARTITION", "")
@@ -202,28 +202,28 @@ class SlurmAllocation:
         self._commands.run("scontrol", "update", f"JobId={self._job}", "Requeue=0")
 
     def remark(self, task: str, text: str) -> None:
-        """Add a line on a task to the job's comment; the token and the owner's own text stay."""
+        """Add a task's line to the job's comment; the token and the owner's own text stay. See the port."""
         told = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%k").split("\n")[0]
         comment = slurm_command_output.remarked("" if told == "(null)" else told, task, text)
         if comment:
             self._commands.run("scontrol", "update", f"JobId={self._job}", f"Comment={comment}")
 
     def truncated_output(self) -> tuple[str, ...]:
-        """Return the output files that Slurm truncates should it run the job again by itself."""
+        """Return the output files that Slurm truncates at a requeue by itself."""
         shown = self._commands.run("scontrol", "-o", "show", "job", self._job)
         words = dict(word.partition("=")[::2] for word in shown.split())
-        # A job of ``whesl run`` has a token in its comment; Slurm appends to its output.
+        # A job of ``whesl run`` has a token in its comment, and appends to its output files.
         if words.get("Requeue") != "1" or slurm_command_output.token_of(words.get("Comment", "")):
             return ()
         return kept_output.truncated(self._commands, self._job)
 
     def _changeable_after(self) -> bool:
-        """Whether Slurm takes changes to a job after a node has left it."""
+        """Whether Slurm accepts changes to a job that a node has left."""
         settings = cluster_settings(self._commands)
         return accounting_kept(settings) or Ability.CHANGES_AFTER_RESIZE.of(controller_release(settings))
 
     def _kept(self) -> tuple[str, ...]:
-        """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
+        """Return the job's present nodes by squeue; the script's variables keep nodes that have left."""
         text = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%N")
         try:
             kept = hostlist.expand(",".join(text.split()))
@@ -234,7 +234,7 @@ class SlurmAllocation:
         return kept
 
     def _listening(self) -> dict[str, tuple[str, int]]:
-        """Return where slurmctld reaches the nodes' slurmds."""
+        """Return the addresses and ports at which slurmctld reaches the slurmds of the job's nodes."""
         wanted = hostlist.compress(self._nodes)
         text = self._commands.run(
             "sinfo", "-a", "-h", "-N", "-n", wanted, "-O", slurm_command_output.ADDRESS_FORMAT
@@ -244,34 +244,34 @@ class SlurmAllocation:
     def gone(self, node: str) -> bool | None:
         """Whether the node's slurmd has ended: its port accepted connections once, and now refuses them.
 
-        This alone does not say that the node is dead: slurmd may be restarted or killed while slurmstepd and
-        the tasks live on. It is the second witness only, for a node whose agent's connection closed and
-        did not come back. What has to come together for a wrong answer of both:
+        An ended slurmd alone does not prove that the node is dead: slurmd may be restarted or killed while
+        slurmstepd and the tasks live on. This method is the second witness, for a node whose agent's
+        connection
+        closed and did not come back. Events on a living node, and what the two witnesses make of them:
 
-        * slurmd is restarted (an update, a new configuration): agents stay connected, and it is not looked
-        at.
-        * The agent is killed alone (want of memory): its other half starts it again, it reconnects, and
-          slurmd accepts. Both halves killed: slurmd still accepts.
-        * The node is cut off: no answer, or "no route", which is None.
-        * A firewall that refuses with TCP resets starts on a living node: resets may close the agent's
-          connection and refuse slurmd's port. This, and the death of both halves of the agent in the very
-          moments in which slurmd is restarted, is what is left; the caller looks twice, and has the agent
-          end the old attempt when it comes back.
-        * slurmd and everything else of the node is being killed, the tasks last (a shutdown): the same two
-          looks cover what comes between, since a kill of all processes takes milliseconds.
+        * slurmd is restarted (an update, a new configuration): agents stay connected, so nobody asks here.
+        * The agent alone is killed (out of memory): its other half starts it again, the agent reconnects, and
+          slurmd accepts connections. With both halves killed, slurmd still accepts connections.
+        * The node is cut off: the connection gets no answer or "no route", and this method returns None.
+        * A firewall that refuses with TCP resets is started: resets may close the agent's connection and
+          refuse slurmd's port, so both witnesses err. They also err when both halves of the agent die in the
+          moment of a restart of slurmd. Against both, the caller looks twice, and the agent ends the old
+          attempt when it comes back.
+        * All processes of the node are killed, the tasks last (a shutdown): the caller's second look comes
+          after the tasks' end, because a kill of all processes takes milliseconds.
         """
         return self.slurmds.ended(node)
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return Slurm's variables for the nodes in use; spares and lost nodes do not appear."""
+        """Return Slurm's variables for the nodes in use, without spares and lost nodes. See the port."""
         return for_nodes(active, {**self._environ, **base})
 
     def release(self, node: str) -> bool:
-        """Shrink the job by a node, as its owner may.
+        """Shrink the job by a lost node, which a job's owner may do; False where the node stays with the job.
 
-        Only where the job stays changeable after a resize, by slurmdbd or Slurm's release: neither a comment
-        nor a requeue would be possible any more. Never the batch host, which the job's script runs on, nor a
-        node of a heterogeneous job.
+        A node stays where Slurm would accept no changes to the shrunk job, neither a comment nor a requeue
+        (no slurmdbd, and an older release). The batch host, on which the job's script runs, and nodes of
+        heterogeneous jobs stay, too.
         """
         if self._components:
             return False
@@ -282,7 +282,7 @@ class SlurmAllocation:
             rest = [name for name in kept if name != node]
             if not rest or node == self.describe().batch_host or not self._changeable_after():
                 return False
-            # scontrol leaves a script with the new variables in its working directory.
+            # scontrol writes a script with the new variables into its working directory.
             with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:
                 change = f"NodeList={hostlist.compress(rest)}"
                 self._commands.run("scontrol", "update", f"JobId={self._job}", change, cwd=directory)

@@ -1,6 +1,6 @@
-"""Slurm's variables of a job, rewritten so that the nodes in use look like the whole allocation. Pure.
+"""A job's Slurm variables, rewritten so that the nodes in use look like the whole allocation. Pure.
 
-Variables: srun(1), sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
+Source of the variables: srun(1), sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from whesl.managers.resource import hostlist
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES
 from whesl.model.errors import CouldNotObserveError
 
-# Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of WHESL.
+# Variables with a user's or sbatch's srun defaults for the job's own steps; WHESL's steps ignore them.
 _STEP_DEFAULTS = re.compile(
     r"SLURM_(NTASKS|NPROCS|NNODES|JOB_NUM_NODES|TASKS_PER_NODE|NTASKS_PER_\w+|DISTRIBUTION|HOSTFILE|EXCLUSIVE"
     r"|WHOLE|OVERLAP|OVERCOMMIT|CPUS_PER_TASK|TRES_PER_TASK|THREADS_PER_CORE|CORE_SPEC|CPU_BIND\w*|MEM_\w+|GPU\w*"
@@ -25,9 +25,9 @@ _STEP_DEFAULTS = re.compile(
 
 
 def components(environ: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Return the nodes of each component of a heterogeneous job, in order; nothing for any other job.
+    """Return the nodes of each component of a heterogeneous job, in order; () for any other job.
 
-    Source: sbatch(1), "HETEROGENEOUS JOBS". Raises CouldNotObserveError without a sound list.
+    Source: sbatch(1), "HETEROGENEOUS JOBS". Raises CouldNotObserveError for a missing or damaged node list.
     """
     size = environ.get(HET_SIZE, "")
     if not size.isdecimal():
@@ -43,19 +43,20 @@ def components(environ: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
 
 
 def job_of(environ: Mapping[str, str]) -> str:
-    """Return the job's id as Slurm's commands take it; empty outside of one.
+    """Return the job's id as Slurm's commands take it; empty outside of jobs.
 
-    The last element of an array has the array's id, by which they mean all elements: ``12_3`` then. The
-    array's variables alone tell nothing: Slurm hands them on to jobs that an element submits.
+    The last element of an array has the array's id as its own id, by which the commands mean all elements:
+    such an element's id is ``12_3`` here. Array variables alone do not show an element, because jobs that an
+    element submits inherit them.
     """
     job, element = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_ARRAY_TASK_ID", "")
     return f"{job}_{element}" if element and job == environ.get("SLURM_ARRAY_JOB_ID") else job
 
 
 def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the job's nodes in order, those of all components; each once.
+    """Return the nodes of all components of the job, in order, each node once.
 
-    Raises CouldNotObserveError without a sound list.
+    Raises CouldNotObserveError for a missing or damaged node list.
     """
     if parts := components(environ):
         return tuple(dict.fromkeys(node for part in parts for node in part))
@@ -70,25 +71,29 @@ def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def own_node(environ: Mapping[str, str], nodes: Sequence[str], host: str) -> str:
-    """Return the node of the job on which this process runs; this host's name where it is none of them.
+    """Return the job's node on which this process runs; this host's name where it is no node of the job.
 
-    The commands of ``salloc`` run on the host where it was called (salloc(1)), in most cases a login node.
+    Commands of ``salloc`` run on the host where salloc was called (salloc(1)), most often a login node.
 
     Args:
-        environ: the process's.
-        nodes: the job's.
-        host: the name of this host.
+        environ: the process's environment.
+        nodes: the job's nodes.
+        host: this host's name.
     """
     names = (environ.get("SLURMD_NODENAME", ""), host, host.partition(".")[0])
     return next((name for name in names if name in nodes), host)
 
 
 def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for the nodes in use, of a job with this environment.
+    """Return the variables that describe the nodes in use as a job's whole allocation.
 
-    The number of tasks stays what the user asked for (MPI programs depend on it), except that tasks per node
-    (``--ntasks-per-node``) count on the nodes in use alone. Those of a heterogeneous job are of its
-    components, each of which is used whole.
+    The number of tasks stays as the user asked for it, because MPI programs depend on it; tasks per node
+    (``--ntasks-per-node``) count on the nodes in use only. The variables of a heterogeneous job stay: they
+    describe components, which are always used whole.
+
+    Args:
+        active: the nodes in use.
+        environ: the job's environment.
     """
     allocated = nodes_of(environ)
     hidden = ",".join(node for node in allocated if node not in active)
@@ -119,12 +124,12 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
 
 
 def for_own_step(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for WHESL's steps: without defaults that were meant for the job's steps."""
+    """Return the environment for WHESL's own steps: without the srun defaults for the job's steps."""
     return {name: value for name, value in environ.items() if not _STEP_DEFAULTS.fullmatch(name)}
 
 
 def expand_counts(text: str) -> list[int]:
-    """Return the counts of ``2(x3),1``. Raises CouldNotObserveError."""
+    """Return the single counts of a text like ``2(x3),1``. Raises CouldNotObserveError for other texts."""
     counts: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"([0-9]{1,9})(?:\(x([0-9]{1,6})\))?", part)
@@ -135,6 +140,6 @@ def expand_counts(text: str) -> list[int]:
 
 
 def compress_counts(counts: Sequence[int]) -> str:
-    """Return ``2(x3),1`` for counts in order."""
+    """Return counts in Slurm's short form: ``2(x3),1`` for 2, 2, 2, 1."""
     runs = [(count, len(list(same))) for count, same in groupby(counts)]
     return ",".join(f"{count}(x{length})" if length > 1 else str(count) for count, length in runs)

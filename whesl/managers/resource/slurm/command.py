@@ -10,10 +10,10 @@ from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.states import Reply, reply_kind
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
-# Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
+# Seconds. Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
 TIMEOUT = 35.0
 _HINT = "is slurmctld up? try: scontrol ping"
-_UNREACHED = 255  # ssh(1), "EXIT STATUS"
+_UNREACHED = 255  # ssh's status when the connection failed: ssh(1), "EXIT STATUS"
 _DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
 
 
@@ -22,17 +22,17 @@ class NoSuchJobError(RefusedError):
 
 
 class DeniedError(RefusedError):
-    """This user may not do it."""
+    """Slurm does not permit the request to this user."""
 
 
 class SlurmCommands:
-    """The commands of one cluster.
+    """Runs the commands of one Slurm cluster.
 
     Args:
         environ: the environment of the commands; SLURM_CONF and PATH in it choose the cluster.
         timeout: seconds after which a command counts as unanswered.
-        cluster: the ClusterName that has to answer; '' for any.
-        through: makes of a command the one that runs it on another host by ssh; None for this host.
+        cluster: the ClusterName that the commands have to speak to; '' for any cluster.
+        through: turns a command into the command that runs it on another host by ssh; None for this host.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SlurmCommands:
         through: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
         base = os.environ if environ is None else environ
-        # A user's defaults for these commands (formats, partitions, states) would change their output.
+        # A user's defaults for Slurm's commands (formats, partitions, states) would change their output.
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # Times as seconds since the epoch; names and reasons in English.
         self._forms = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
@@ -56,16 +56,21 @@ class SlurmCommands:
     def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
         """Run a command to its end and return its standard output.
 
-        Raises CouldNotObserveError when there was no answer (it may still have been carried out), or another
-        cluster would answer; NoSuchJobError, DeniedError, TransientError or RefusedError as Slurm's message
-        says.
+        Args:
+            command: the command and its arguments.
+            environ: variables to add to the command's environment.
+            cwd: the command's working directory.
+
+        Raises CouldNotObserveError without an answer (the command may still have taken effect), or when the
+        commands speak to another cluster; NoSuchJobError, DeniedError, TransientError or RefusedError by
+        Slurm's message.
         """
         if self._unchecked:
             self._check_cluster(self._unchecked)
         return self._run(*command, environ=environ, cwd=cwd)
 
     def _check_cluster(self, wanted: str) -> None:
-        """Check once that the commands speak to the right cluster: job ids are the same on all."""
+        """Check once that the commands speak to the right cluster: clusters reuse each other's job ids."""
         found = slurm_command_output.settings(self._run("scontrol", "show", "config")).get("ClusterName", "")
         if found != wanted:
             raise CouldNotObserveError(
@@ -96,12 +101,18 @@ class SlurmCommands:
 
 
 def failure(command: str, status: int, stderr: str) -> WheslError:
-    """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``stderr``."""
+    """Return the error for a failed command, by its message.
+
+    Args:
+        command: the command's name.
+        status: the exit status (negative: signal).
+        stderr: the command's standard error.
+    """
     text = " ".join(stderr.split())
     if status < 0 or not text:
-        # The command was killed, or failed without a message: how far it got is not known.
+        # A command that was killed, or failed without a message, may still have taken effect.
         return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
-    # Slurm's commands begin each line with their name and "error:"; these are kept once.
+    # Slurm's commands begin each line with their name and "error:", which the message does not repeat.
     lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
     words = "; ".join(line.removeprefix(f"{command}: ").removeprefix("error: ") for line in lines)
     message = f"{command}: {words}"

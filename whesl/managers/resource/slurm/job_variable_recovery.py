@@ -1,7 +1,7 @@
-"""Variables that a program between Slurm and WHESL has removed from a job's environment, restored from Slurm.
+"""Recovers, by a query to Slurm, job variables that a program between Slurm and WHESL has removed.
 
-Programs that start steps of their own clear away what could be taken for an option of srun: Snakemake's
-``slurm-jobstep`` executor, for one, leaves a rule with ``mpi`` the job's id and no list of its nodes.
+Programs that start steps of their own remove variables that srun would take for options: Snakemake's
+``slurm-jobstep`` executor leaves a rule with ``mpi`` the job's id, but no list of the job's nodes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from whesl.model.errors import CouldNotObserveError
 
 
 def withheld(environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> dict[str, str]:
-    """Return the variables on the job's nodes, batch host and runs, where the environment lacks them.
+    """Return the variables with the job's nodes, batch host and restarts that the environment lacks.
 
     Args:
         environ: a process's environment.
         timeout: seconds after which squeue counts as unanswered.
 
-    Returns nothing outside a job of Slurm, and where there is a list. Raises CouldNotObserveError,
-    RefusedError or TransientError when Slurm does not tell.
+    Returns no variables outside Slurm jobs, and where the environment has a node list. Raises
+    CouldNotObserveError, RefusedError or TransientError when squeue gives no answer.
     """
     job = environ.get("SLURM_JOB_ID", "")
     if not job.isdecimal() or environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST"):

@@ -1,8 +1,9 @@
-"""Keeps the output of a job's first run: Slurm truncates the output files of a job that it runs again.
+"""Copies a job's output files before a requeue, because Slurm may truncate them when the job runs again.
 
-Each file is copied: how a job was submitted is in none of Slurm's answers, and a file that is appended to has
-to stay where it is. A job of ``whesl run`` (its comment has a token) is appended to, or its user chose
-otherwise; for any other the script and slurm.conf may tell, and else there is a copy more than needed.
+The files are copied, not moved: Slurm does not show whether a job truncates its output files or appends to
+them, and a file that is appended to has to stay in place. A job of ``whesl run`` (with a token in its
+comment) needs no copy: it appends, or its user chose otherwise. For any other job, the script and slurm.conf
+may show that it appends; otherwise the copy may be unnecessary.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)
 _CHOSEN = re.compile(r"^#SBATCH\s+(?:.*\s)?--open-mode\b", re.MULTILINE)
-_MOST = 1000  # names for a copy that are tried
+_MOST = 1000  # how many file names are tried for a copy
 _BLOCK = 1 << 20
 
 
@@ -31,11 +32,11 @@ def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
     """Copy a job's output files, where Slurm may truncate them.
 
     Args:
-        commands: the cluster's.
-        record: the job's, before it is run again.
+        commands: the commands of the job's cluster.
+        record: the job's record from before the requeue.
 
-    Returns the copies by the files' names. What could not be kept is told in the log, and keeps no job from
-    running again.
+    Returns the copies' paths by the files' paths. A file that cannot be copied is logged, and does not
+    prevent the requeue.
     """
     if record.token:
         return {}
@@ -63,10 +64,10 @@ def truncated(commands: SlurmCommands, job_id: str) -> tuple[str, ...]:
     """Return a job's output files that Slurm may truncate when it runs the job again.
 
     Args:
-        commands: the cluster's.
-        job_id: the job, which has not been submitted by ``whesl run``.
+        commands: the commands of the job's cluster.
+        job_id: the id of a job that was not submitted by ``whesl run``.
 
-    Raises as the commands do.
+    Raises the errors of ``SlurmCommands.run``.
     """
     if slurm_command_output.settings(commands.run("scontrol", "show", "config")).get("JobFileAppend") == "1":
         return ()
@@ -76,10 +77,10 @@ def truncated(commands: SlurmCommands, job_id: str) -> tuple[str, ...]:
 
 
 def forget(kept: dict[str, str]) -> None:
-    """Remove copies: the job is not run again.
+    """Remove the copies of a job that does not run again.
 
     Args:
-        kept: as ``keep`` returned it.
+        kept: the result of ``keep``.
     """
     for aside in kept.values():
         with contextlib.suppress(OSError):
@@ -87,10 +88,10 @@ def forget(kept: dict[str, str]) -> None:
 
 
 def _copied(path: Path, number: int) -> str:
-    """Copy a regular file of this user to ``<file>.<number>``, or the first number after it that is free.
+    """Copy a regular file of this user to ``<file>.<number>``, or to the next free number.
 
-    A copy with the same size and date was made earlier, for an order that got no answer. Returns the copy's
-    name; empty where nothing has to be kept. Raises OSError.
+    A file of that name with the same size and date is an earlier copy, made before a requeue that got no
+    answer, and is kept. Returns the copy's path, "" for a file that needs no copy. Raises OSError.
     """
     where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:

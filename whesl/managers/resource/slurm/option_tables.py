@@ -1,14 +1,12 @@
-"""The options of Slurm's commands that start something, in the words of
-``whesl.managers.resource.launcher_shims.launcher_options.Table``.
+"""The options of sbatch and srun, in the form of ``launcher_shims.launcher_options.Table``.
 
-Source: the tables of Slurm itself (``src/common/slurm_opt.c``), releases 22.05.11, 23.02.8, 23.11.11,
-24.05.8, 24.11.7, 25.05.8, 25.11.7 and 26.05.3. An option whose argument is optional in one of them has ``?``
-here.
+Source: Slurm's own tables (``src/common/slurm_opt.c``), releases 22.05.11, 23.02.8, 23.11.11, 24.05.8,
+24.11.7, 25.05.8, 25.11.7 and 26.05.3. ``?`` marks an option whose argument is optional in any of these.
 """
 
 from __future__ import annotations
 
-# Of sbatch and srun, since 22.05.
+# Options of both sbatch and srun since 22.05.
 JOB = """
 account/A= acctg-freq= bb= bbf= begin/b= chdir/D= cluster= cluster-constraint= clusters/M= comment=
 constraint/C= container= context= contiguous core-spec/S= cores-per-socket= cpu-freq= cpus-per-gpu=
@@ -31,7 +29,7 @@ het-group= immediate/I? interactive jobid= kill-on-bad-exit/K? label/l mpi= msg-
 no-allocate/Z overlap? pack-group= preserve-env/E prolog= pty? quit-on-interrupt relative/r= resv-ports?
 send-libs? slurmd-debug= task-epilog= task-prolog= threads/T= unbuffered/u wait/W= whole x11?
 """
-# Options that later releases have added.
+# Options that releases after 22.05 have added.
 LATER_JOB = """
 autocomplete= consolidate-segments container-id= container-type= extra= mem-update= oom-kill-step? resources=
 segment= spread-segments stepmgr tres-bind= tres-per-task=

@@ -1,8 +1,8 @@
-"""Reads jobs through pyslurm in a process of its own: job ids in, a line of JSON out, for each line.
+"""Reads jobs through pyslurm in a child process: answers each line of job ids with a line of JSON.
 
-Never imported by a daemon: pyslurm ends its process when it finds no slurm.conf, and holds the interpreter's
-lock while it waits for slurmctld (4 s with version 22.5.3 and a stopped slurmctld), in which a daemon would
-send no heartbeat.
+No daemon imports this module: pyslurm ends its process when it finds no slurm.conf, and holds the
+interpreter's lock while it waits for slurmctld (4 s with version 22.5.3 and a stopped slurmctld). A daemon
+would send no heartbeat meanwhile.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 
 def row(job: Any) -> list[str] | None:
-    """Return a job's fields in the order of squeue's (``records.JOB_FORMAT``), None for part of an array.
+    """Return a job's fields in the order of ``slurm_command_output.JOB_FORMAT``; None for array jobs.
 
-    The exit status is left out: pyslurm takes 128 from a status above 127. Only jobs that have not ended are
-    taken from here.
+    The exit status is always 0, because pyslurm reports statuses above 127 wrongly (less 128): the caller
+    uses only the records of jobs that have not ended.
     """
     if job.array_id is not None:
         return None
@@ -40,14 +40,14 @@ def row(job: Any) -> list[str] | None:
 
 
 def main() -> int:
-    """Serve until standard input ends."""
+    """Answer queries until standard input ends."""
     import pyslurm
 
     print(json.dumps({"version": pyslurm.__version__}), flush=True)  # noqa: T201 - the protocol
     for line in sys.stdin:
         try:
             rows = [row(pyslurm.Job.load(int(number))) for number in line.split()]
-        # The caller asks Slurm's commands after an error of any class that the library raises.
+        # After any error of pyslurm, the caller asks Slurm's commands.
         except Exception as error:
             print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
         else:

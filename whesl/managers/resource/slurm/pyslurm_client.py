@@ -1,7 +1,8 @@
-"""Jobs read through pyslurm, where it is installed and made for this very Slurm; without it, by the commands.
+"""Reads jobs through pyslurm, where it is installed and made for this Slurm release.
 
-It saves the start of a squeue for each look at running jobs. It runs in a child process (``pyslurm_child``
-says why); questions that it does not answer, soon and clearly, are left to the commands.
+pyslurm saves the start of a squeue for each query on running jobs. It runs in a child process (for the
+reasons in ``pyslurm_child``). Where pyslurm does not answer soon and clearly, the caller uses Slurm's
+commands.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from whesl.managers.resource.slurm.releases import release
 from whesl.model.errors import WheslError
 
 _MODULE = "pyslurm"
-# Seconds for a start and for an answer. squeue, which is called after that, has a time limit of its own.
+# Seconds for the child's start and for its answer; squeue, which is called after that, has its own limit.
 _START, _ANSWER = 10.0, 2.0
-# Requests for each job: one squeue for more jobs than this is sooner, and costs slurmctld less
-# (benchmarks/slurm_bindings.py).
+# The most jobs of a query: pyslurm sends a request for each job, so that for more jobs one squeue is faster,
+# and costs slurmctld less (benchmarks/slurm_bindings.py).
 _MOST = 2
 
 
@@ -38,11 +39,11 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class Bindings:
-    """The child process, started at the second look at jobs: a process that looks once is not worth it.
+    """The pyslurm child process, started at the second query: for a single query, its start costs too much.
 
     Args:
-        commands: the cluster's commands, asked for Slurm's version.
-        python: interpreter that may have pyslurm.
+        commands: the cluster's commands, which report Slurm's version.
+        python: the interpreter of the child process, which may have pyslurm.
     """
 
     def __init__(self, commands: SlurmCommands, python: str = sys.executable) -> None:
@@ -51,11 +52,11 @@ class Bindings:
         self._child: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._looks = 0
-        # pyslurm is tried once in a process: a version that does not fit now will not fit later.
+        # A process tries pyslurm once: a version that does not fit now does not fit later.
         self._given_up = python == sys.executable and importlib.util.find_spec(_MODULE) is None
 
     def living(self, ids: Sequence[str]) -> list[JobRecord] | None:
-        """Return the records of jobs, None when one of them is not a single, living job or is not told."""
+        """Return living jobs' records; None without an answer, or when a job has ended or is an array."""
         if self._given_up or len(ids) > _MOST or not all(job_id.isdecimal() for job_id in ids):
             return None
         with self._lock:
@@ -105,7 +106,7 @@ class Bindings:
 
     @staticmethod
     def _answer(child: subprocess.Popen[bytes], patience: float) -> _Answer:
-        """Return the next line. Raises OSError when there is none, msgspec.DecodeError for garbage."""
+        """Return the child's next answer. Raises OSError without one, msgspec.DecodeError for garbage."""
         assert child.stdout is not None
         if not select.select([child.stdout], [], [], patience)[0]:
             raise TimeoutError

@@ -1,7 +1,7 @@
-"""Behaviour of Slurm that has changed with a release: one table, used at run time.
+"""One table of the behaviours of Slurm that have changed between releases.
 
-Source: Slurm's own sources, 22.05.11 to 26.05.3. A release has two numbers, the year and the month, and what
-follows them changes nothing here.
+Source: Slurm's own sources, 22.05.11 to 26.05.3. A release is the version's first two numbers, year and
+    month.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Release = tuple[int, int]
 
 
 class Ability(Enum):
-    """A behaviour that Slurm has from a release on: the release, and a sentence."""
+    """A behaviour of Slurm: the first release that has it, and a sentence that describes it."""
 
     JSON_OF_ONE_JOB = (23, 2), "`squeue --json --jobs=ID` prints that job alone, and not all of them"
     STATUS_IN_TWO_PARTS = (23, 2), "squeue prints an exit status as `code:signal`, and not as a wait status"
@@ -38,7 +38,7 @@ class Ability(Enum):
 
     @property
     def sentence(self) -> str:
-        """The behaviour in a sentence."""
+        """A sentence that describes the behaviour."""
         return self.value[1]
 
     def of(self, release: Release) -> bool:
@@ -47,19 +47,19 @@ class Ability(Enum):
 
 
 def release(text: str) -> Release | None:
-    """Return (year, month) of a version: ``slurm 22.05.8`` and pyslurm's ``22.5.3`` are both (22, 5)."""
+    """Return the release in a version's text: (22, 5) for ``slurm 22.05.8`` and for pyslurm's ``22.5.3``."""
     match = re.search(r"(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def controller_release(settings: Mapping[str, str]) -> Release:
-    """Return slurmctld's release, which may be newer than that of the commands.
+    """Return slurmctld's release, which may be newer than the release of Slurm's commands.
 
     Args:
-        settings: what ``scontrol show config`` says.
+        settings: the settings of ``scontrol show config`` (``cluster_settings``).
 
     Raises:
-        CouldNotObserveError: it does not say that.
+        CouldNotObserveError: the settings name no release.
     """
     found = release(settings.get("SLURM_VERSION", ""))
     if found is None:

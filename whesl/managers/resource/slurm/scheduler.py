@@ -21,16 +21,17 @@ from whesl.managers.resource.slurm.pyslurm_client import Bindings
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
 
-# How far back accounting is asked for a token: longer than a workflow and its queue waits last.
+# How many days accounting is searched back for a token: longer than a workflow with its queue waits lasts.
 LOOKBACK_DAYS = 30
 _POLL = 0.5
-# slurmctld's reason for a job whose prolog or launch failed on a node, and how often such a job is released.
+# slurmctld's reason for holding a job whose prolog or launch failed on a node.
 _LAUNCH_FAILED = "launch failed requeued held"
+# How many restarts a job with such a hold may have and still be released.
 _LAUNCHES = 3
-# Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
+# How many looks in a row must find a requeued job without a hold: the first may come before Slurm sets it.
 _STEADY = 3
-# Seconds from the end of a run within which the next one must not start; seconds of a hold that count as
-# none.
+# _REVOKED: seconds after a run's end within which the next run must not start. _SOON: seconds of a start
+# delay that count as no hold.
 _REVOKED, _SOON = 2, 10
 
 
@@ -40,11 +41,11 @@ class SlurmScheduler:
     Args:
         environ: environment of the commands (PATH, SLURM_CONF); this process's own by default.
         timeout: seconds after which a command counts as unanswered.
-        settle: seconds for which a submission without a reply is looked for before it counts as not made. A
-            request that waits in a busy slurmctld's socket is carried out although sbatch gave up on it.
-        sleep: waits between these looks.
-        cluster: the ClusterName that has to answer; '' for any.
-        through: as of ``SlurmCommands``.
+        settle: seconds of looking for the job of a submission without a reply, before it counts as not
+            submitted. A busy slurmctld still accepts requests from its socket after sbatch has given up.
+        sleep: called with the seconds between two looks.
+        cluster: the ClusterName that the commands have to speak to; '' for any cluster.
+        through: runs the commands on another host (``SlurmCommands``).
     """
 
     name = "slurm"
@@ -61,7 +62,8 @@ class SlurmScheduler:
     ) -> None:
         self._commands = SlurmCommands(environ, timeout=timeout, cluster=cluster, through=through)
         self._bindings = None if through else Bindings(self._commands)
-        # Accounting shows a user the own jobs where nobody is named; the number differs on another host.
+        # This host's user id may be another user's on the commands' host; without a name, sacct shows the
+        # caller's own jobs.
         self._own = () if through else ("-u", str(os.getuid()))
         self._settle = settle
         self._sleep = sleep
@@ -69,11 +71,11 @@ class SlurmScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> SlurmScheduler:
-        """Return that of a certain cluster; see the port."""
+        """Return the scheduler of one cluster; see the port."""
         return cls(cluster_environment.asking(os.environ, cluster), cluster=cluster.get(CLUSTER_NAME, ""))
 
     def submit(self, request: JobRequest) -> str:
-        """Submit once; see the port. Raises TransientError when it was surely not accepted."""
+        """Submit a job once; see the port. Raises TransientError when the job was surely not accepted."""
         if not re.fullmatch(r"[^\s'\"\\\x00-\x1f]+", request.token):
             raise UsageError(f"a submission token has no blanks and no quotes: {request.token!r}")
         if (known := self.find(request.token)) is not None:
@@ -90,14 +92,14 @@ class SlurmScheduler:
         )
 
     def try_request(self, request: JobRequest) -> None:
-        """Ask with --test-only; see the port. Slurm also refuses what no node can run at the moment."""
+        """Ask ``sbatch --test-only``; see the port. It also refuses jobs that no node could run now."""
         sbatch, *rest = submission(request)
         self._commands.run(sbatch, "--test-only", *rest, environ=request.environment)
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes are idle, and nothing else: see the port.
+        """Return how many nodes of a partition are plainly idle; see the port.
 
-        A node that is drained, powered down, reserved or silent has another state or a mark on it.
+        A node that is drained, powered down, reserved or silent has another state, or a suffix on its state.
         """
         lines = self._commands.run("sinfo", "-a", "-h", "-N", "-o", "%P|%N|%T").splitlines()
         rows = [line.strip().split("|") for line in lines if line.count("|") == 2]
@@ -120,11 +122,11 @@ class SlurmScheduler:
         return look_again(lambda: self.find(token), cause, "Slurm", self._settle, self._sleep)
 
     def find(self, token: str) -> JobRecord | None:
-        """Return a token's job: squeue knows it until MinJobAge after its end, accounting for 30 days."""
+        """Return a token's job: squeue knows a job until MinJobAge after its end, accounting for 30 days."""
         queued = self._commands.run(
             "squeue", "-h", "-r", "--me", "-t", "all", "-O", slurm_command_output.JOB_FORMAT
         )
-        # The newest job, in case another client has submitted twice; jobs that have not ended come first.
+        # Another client may have submitted the token twice: the newest job counts, and living ones first.
         found = [record for record in slurm_command_output.jobs(queued) if record.token == token]
         if not found:
             since = ("-S", f"now-{LOOKBACK_DAYS}days", *self._own)
@@ -135,7 +137,7 @@ class SlurmScheduler:
         return self._with_batch_host_checked([best])[0]
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
-        """Return the records of jobs; of an array (``12``) those of all its tasks (``12_1``, ...)."""
+        """Return jobs' records by id; for an array's id (``12``) those of its elements (``12_1``, ...)."""
         if not ids:
             return {}
         if bad := [job_id for job_id in ids if not re.fullmatch(r"\d+(_\d+)?", job_id)]:
@@ -165,7 +167,7 @@ class SlurmScheduler:
             return []
 
     def nodes(self) -> list[NodeRecord]:
-        """Return all nodes, those of hidden partitions too. Raises DeniedError with PrivateData=nodes."""
+        """Return all nodes, also of hidden partitions. Raises DeniedError with PrivateData=nodes."""
         return slurm_command_output.nodes(
             self._commands.run("sinfo", "-a", "-h", "-N", "-O", slurm_command_output.NODE_FORMAT)
         )
@@ -177,16 +179,16 @@ class SlurmScheduler:
             self._commands.run("scancel", *options, job_id)
 
     def requeue(self, job_id: str) -> None:
-        """Run the same job again under the same id, without the two minutes' hold of a requeued job."""
+        """Run the same job again under the same id, without Slurm's two minutes' hold of requeued jobs."""
         self.requeue_with(job_id, Limits())
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Run the same job again under the same id, with other limits.
+        """Run the same job again under the same id, with other limits. See the port.
 
-        Slurm takes more time and memory of a job's user as long as the job waits, and only then: before the
-        hold of a requeued job is lifted, and once its old run is over.
-        The job's output so far is copied where Slurm may truncate it (``kept_output``).
-        Slurm refuses it for a job that may not run again (``Requeue=0``).
+        A user may raise a job's time and memory only while the job is pending: after its old run is over, and
+        before the hold of the requeued job is lifted.
+        The job's output files are copied where Slurm may truncate them (``kept_output``).
+        Slurm refuses a requeue of a job with ``Requeue=0``.
         """
         record = self.jobs([job_id]).get(job_id)
         if record is None:
@@ -202,7 +204,7 @@ class SlurmScheduler:
                         message = f"job {job_id} may not run again (Requeue=0)"
                         raise RefusedError(message, hint="submit it with --requeue") from None
                     raise
-        # The requeue is done: without the remaining changes the job starts by itself, two minutes later.
+        # The requeue is done: should the next changes fail, the job starts by itself after two minutes.
         changes = [f"TimeLimit={math.ceil(limits.time)}"] if limits.time is not None else []
         changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
         refused = self._change_waiting(job_id, changes) if changes else ""
@@ -210,7 +212,7 @@ class SlurmScheduler:
         return refused
 
     def _change_waiting(self, job_id: str, changes: Sequence[str]) -> str:
-        """Change a job whose old run may not be over yet; return why that was refused, "" for done."""
+        """Change a job whose old run may not be over yet; return the reason of a refusal, "" on success."""
         deadline = time.monotonic() + self._settle
         while True:
             try:
@@ -223,7 +225,7 @@ class SlurmScheduler:
                 return ""
 
     def requeue_lost(self, job_id: str) -> bool:
-        """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
+        """Requeue a job that was submitted with --requeue; False where requeues have been forbidden since."""
         try:
             self._commands.run("scontrol", "requeue", job_id)
         except RefusedError as error:
@@ -233,11 +235,11 @@ class SlurmScheduler:
         return True
 
     def allow_requeue(self, job_id: str) -> None:
-        """Allow that a job is run again, where that was withdrawn (``SlurmAllocation.forbid_requeue``).
+        """Allow requeues of a job again, which ``SlurmAllocation.forbid_requeue`` has forbidden.
 
-        To be called before a lost node has left the job: Slurm may take no change to the job after that
-        (``releases``). Where Slurm allows requeues to every job (JobRequeue), only the job's user withdraws
-        that.
+        Has to be called before a lost node has left the job, because Slurm may accept no change to the job
+        after that (``releases``). Does nothing where Slurm allows requeues of every job (JobRequeue): only
+        the job's user forbids them there.
         """
         if cluster_settings(self._commands).get("JobRequeue") == "0":
             self._update_job(job_id, "Requeue=1")
@@ -245,8 +247,8 @@ class SlurmScheduler:
     def lift_hold(self, record: JobRecord) -> None:
         """Let a job start soon that waits only because it was requeued.
 
-        One whose prolog or launch failed on a node is held for good; Slurm has drained that node, so it is
-        released, for a few such failures.
+        Slurm holds a job for good when its prolog or launch fails on a node, and drains that node. Such a job
+        is released, up to ``_LAUNCHES`` restarts.
         """
         if record.state is not JobState.PENDING or not record.restarts:
             return
@@ -259,11 +261,10 @@ class SlurmScheduler:
     def _lift_hold(self, job_id: str) -> None:
         """Let a requeued job start soon, and verify that Slurm keeps the change.
 
-        Slurm sets the hold when the old run has ended, and forgets a start time that has passed by then.
-        Where the batch host is dead, that takes until Slurm knows of it, longer than this call waits: a later
-            look lifts the hold then (``lift_hold``), as the coordinator's do. A look or a change that fails
-            is made
-        again: giving up leaves the job its two minutes.
+        Slurm sets the hold when the old run has ended, and forgets a start time that has passed by then. With
+        a dead batch host, the old run ends only when Slurm has noticed the death, after this call's time: one
+        of the coordinator's later looks lifts the hold then (``lift_hold``). Failed queries and changes are
+        repeated; without success the job waits its two minutes.
         """
         deadline = time.monotonic() + self._settle / 2
         free = 0
@@ -280,10 +281,10 @@ class SlurmScheduler:
                 self._update_job(job_id, "StartTime=now")
 
     def _lift(self, job_id: str) -> bool:
-        """Let a job that Slurm holds start in two seconds; False when Slurm does not hold it any more.
+        """Let a job that Slurm holds start in two seconds; False when Slurm does not hold the job any more.
 
-        Not at once: a job's end revokes the credentials of the second in which it ends, and a run that starts
-        in that second is killed as "non-startable: Job credential revoked" (seen with 22.05.8).
+        The delay is needed because the end of a run revokes the credentials of that second: a run that starts
+        in the same second is killed as "non-startable: Job credential revoked" (seen with 22.05.8).
         """
         text = self._commands.run(
             "squeue", "-h", "-j", job_id, "-O", f"EligibleTime:{slurm_command_output.SEPARATOR}"
@@ -295,7 +296,7 @@ class SlurmScheduler:
         return True
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment behind the token. Blanks of any kind become single spaces."""
+        """Write a comment behind the job's token; white space becomes single spaces. See the port."""
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
@@ -306,11 +307,11 @@ class SlurmScheduler:
         )
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node. Never ``down``: with ReturnToService=2 a living node undoes that at once."""
+        """Drain a node; with ReturnToService=2, a living node would undo the state ``down`` at once."""
         return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
 
     def unmark_node(self, node: str) -> bool:
-        """Take the drain mark from a node; one that is down stays down."""
+        """Undrain a node; a node that is down stays down."""
         return self._update_node(node, "State=UNDRAIN", f"Reason={states.UNDRAINED}")
 
     def _update_node(self, node: str, *changes: str) -> bool:
@@ -324,7 +325,7 @@ class SlurmScheduler:
         self._commands.run("scontrol", "update", f"JobId={job_id}", change)
 
     def _with_batch_host_checked(self, found: list[JobRecord]) -> list[JobRecord]:
-        """Mark jobs whose batch host is down but has not left their node list (yet)."""
+        """Set ``batch_host_lost`` of jobs whose batch host is down, but still in their node list."""
         running = {r.batch_host for r in found if r.state is JobState.RUNNING and r.batch_host}
         if not running:
             return found
@@ -333,7 +334,7 @@ class SlurmScheduler:
             text = self._commands.run(
                 "sinfo", "-a", "-h", "-N", "-n", hosts, "-O", slurm_command_output.NODE_FORMAT
             )
-        except DeniedError:  # PrivateData=nodes: squeue's answer about the job has to suffice
+        except DeniedError:  # PrivateData=nodes: squeue's records of the jobs have to suffice
             return found
         down = {node.name for node in slurm_command_output.nodes(text) if node.state is NodeState.DOWN}
         return [
@@ -344,7 +345,7 @@ class SlurmScheduler:
         ]
 
     def _accounted(self, *selection: str) -> list[JobRecord]:
-        """Return the accounting's records; none where the site keeps no accounting."""
+        """Return jobs' records from accounting; no records where the site has no accounting."""
         if self._has_accounting is None:
             self._has_accounting = accounting_kept(cluster_settings(self._commands))
         if not self._has_accounting:
@@ -359,7 +360,7 @@ class SlurmScheduler:
 
 
 def accounting_kept(settings: Mapping[str, str]) -> bool:
-    """Whether a cluster with these settings has slurmdbd."""
+    """Whether a cluster with the given settings has slurmdbd."""
     kind = settings.get("AccountingStorageType")
     if kind is None:
         raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
@@ -369,18 +370,18 @@ def accounting_kept(settings: Mapping[str, str]) -> bool:
 def requeues_preempted(commands: SlurmCommands, settings: Mapping[str, str], partition: str) -> bool:
     """Whether Slurm may preempt a job of a partition by requeueing it (slurm.conf(5), PreemptMode).
 
-    Slurm cancels jobs instead that may not be requeued.
+    Slurm cancels preempted jobs that may not be requeued.
 
     Args:
-        commands: the cluster's.
-        settings: as ``cluster_settings`` returns them.
-        partition: the job's; empty where it is not known.
+        commands: the cluster's commands.
+        settings: the cluster's settings (``cluster_settings``).
+        partition: the job's partition; empty where it is unknown.
     """
     if settings.get("PreemptType", "preempt/none") in ("preempt/none", "(null)"):
         return False
     modes = settings.get("PreemptMode", "")
     if partition:
-        with contextlib.suppress(RefusedError):  # PrivateData=partitions
+        with contextlib.suppress(RefusedError):  # refused with PrivateData=partitions
             shown = commands.run("scontrol", "-o", "show", "partition", partition)
             own = re.search(r"\bPreemptMode=(\S+)", shown)
             modes += f",{own[1]}" if own else ""
@@ -395,8 +396,8 @@ def cluster_settings(commands: SlurmCommands) -> dict[str, str]:
 def submission(request: JobRequest) -> list[str]:
     """Return the sbatch command for a request.
 
-    --no-kill keeps the allocation when a node is lost, and the output is appended to, so that a requeue under
-    the same id does not wipe out what the first run wrote.
+    ``--no-kill`` keeps the allocation when a node is lost. ``--open-mode=append`` keeps the first run's
+    output at a requeue under the same id.
     """
     options: dict[str, object] = {
         "comment": slurm_command_output.comment_for(request.token),
@@ -422,7 +423,7 @@ def submission(request: JobRequest) -> list[str]:
     if request.demands.exclusive:
         switches.append("--exclusive")
     if request.after_ok:
-        # Otherwise a job whose parent failed stays in the queue for ever.
+        # Without this option, a job that depends on a failed job stays in the queue for ever.
         switches.append("--kill-on-invalid-dep=yes")
     given = [f"--{name}={value}" for name, value in options.items() if value not in (None, "")]
     return ["sbatch", *switches, *given, request.script, *request.arguments]

@@ -1,7 +1,7 @@
-"""Reads what squeue, sacct and sinfo print. Pure: text in, records out.
+"""Reads the output of squeue, sacct, sinfo and scontrol. Pure: text in, records out.
 
-Fields are separated by the ASCII unit separator, one after each field, since names and comments are free text
-that may hold anything a user types, a newline included.
+The ASCII unit separator follows each field, because names and comments are free text, which may hold anything
+that a user types, a newline included.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState
 
 SEPARATOR = "\x1f"
-# In front of the token in a job's comment, so that another program's comment is not taken for one.
+# The mark before the token in a job's comment, which tells tokens from other programs' comments.
 MARK = "whesl:"
-_REMARK = " [whesl] "  # in front of each line on a task
+_REMARK = " [whesl] "  # the mark before each task's line in a job's comment
 _LONGEST_COMMENT = 1000
 _NO_HOST = ("n/a", "N/A", "(null)")
 
@@ -61,7 +61,7 @@ _SUSPENSION = re.compile(
     re.MULTILINE,
 )
 
-# A suffix without a width: the field is printed whole. A width, or none of both, cuts it.
+# squeue prints a field whole only with a suffix and without a width.
 JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
 NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
 ADDRESS_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _ADDRESS_FIELDS)
@@ -71,7 +71,7 @@ ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a job runs, in Slurm's own notation, and how often it was requeued."""
+    """A job's nodes and batch host in Slurm's own notation, and its number of requeues."""
 
     nodes: str
     batch_host: str
@@ -79,23 +79,28 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def comment_for(token: str, text: str = "") -> str:
-    """Return the comment that carries a token, and a remark after it."""
+    """Return a job's comment with a token and, after the token, a text.
+
+    Args:
+        token: the submission's token.
+        text: the text after the token.
+    """
     return f"{MARK}{token} {text}".rstrip()
 
 
 def token_of(comment: str) -> str:
-    """Return the token in a job's comment, empty when there is none."""
+    """Return the token in a job's comment, empty for a comment without one."""
     first = comment.split(maxsplit=1)[:1]
     return first[0][len(MARK) :] if first and first[0].startswith(MARK) else ""
 
 
 def remarked(comment: str, task: str, text: str) -> str:
-    """Return a job's comment with a line on a task at its end; empty when there is no room for it.
+    """Return a job's comment with a task's line at its end; empty when the comment would become too long.
 
     Args:
-        comment: the present one: a token, its owner's own words, lines on other tasks.
-        task: its line so far, if any, is replaced.
-        text: the line; begins with the task's id.
+        comment: the present comment: a token, the owner's own text, lines on other tasks.
+        task: the id of the task, whose earlier line is replaced.
+        text: the line, which begins with the task's id.
     """
     head, *lines = f" {comment}".split(_REMARK)
     kept = [line for line in lines if not line.startswith(f"{task} ")]
@@ -106,7 +111,11 @@ def remarked(comment: str, task: str, text: str) -> str:
 def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
     """Return the records of ``squeue -h -r -O JOB_FORMAT``. Raises CouldNotObserveError for garbage.
 
-    An array's element is ``12_3``; one whose own id is ``asked`` for has that, unless it is the array's.
+    The id of an array's element is ``12_3``, or the element's own job id where the caller asked for that.
+
+    Args:
+        output: squeue's output.
+        asked: the ids that the caller asked for.
     """
     found = []
     for fields in _rows(output, len(_JOB_FIELDS), "squeue"):
@@ -121,7 +130,7 @@ def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
 
 def nodes(output: str) -> list[NodeRecord]:
     """Return the records of ``sinfo -h -N -O NODE_FORMAT``, each node once."""
-    found: dict[str, NodeRecord] = {}  # sinfo has a line for each partition of a node
+    found: dict[str, NodeRecord] = {}  # by name: sinfo prints a line for each partition of a node
     for name, state, reason in _rows(output, len(_NODE_FIELDS), "sinfo"):
         if len(_hosts(name, "sinfo")) != 1:
             raise _garbage("sinfo", name)
@@ -131,7 +140,7 @@ def nodes(output: str) -> list[NodeRecord]:
 
 
 def addresses(output: str) -> dict[str, tuple[str, int]]:
-    """Return address and port of each node's slurmd, from ``sinfo -h -N -O ADDRESS_FORMAT``."""
+    """Return the address and port of each node's slurmd, from ``sinfo -h -N -O ADDRESS_FORMAT``."""
     return {
         name: (address, int(port))
         for name, address, port in _rows(output, len(_ADDRESS_FIELDS), "sinfo")
@@ -145,7 +154,7 @@ def steps(output: str) -> dict[str, str]:
 
 
 class RunningStep(msgspec.Struct, frozen=True):
-    """A step: its id and name, the node and process that started it, and its nodes."""
+    """A running step: id and name, the host and process id of its launcher, and the step's nodes."""
 
     id: str
     name: str
@@ -155,7 +164,7 @@ class RunningStep(msgspec.Struct, frozen=True):
 
 
 def running_steps(output: str) -> list[RunningStep]:
-    """Return the steps that a launcher has started, from ``scontrol -o show step JOB``."""
+    """Return a job's steps that launchers have started, from ``scontrol -o show step JOB``."""
     found = []
     for line in output.splitlines():
         fields = dict(word.partition("=")[::2] for word in line.split())
@@ -167,9 +176,9 @@ def running_steps(output: str) -> list[RunningStep]:
 
 
 def places(output: str) -> dict[str, Place]:
-    """Return where jobs run by their own ids, from ``squeue -h -O PLACE_FORMAT``.
+    """Return jobs' places by the jobs' own ids, from ``squeue -h -O PLACE_FORMAT``.
 
-    Those that run nowhere are left out. Asked for a job array's first id, squeue tells of all elements.
+    Jobs without nodes are left out. A query for a job array's id yields all elements of the array.
     """
     found: dict[str, Place] = {}
     for job_id, nodes, batch_host, restarts in _rows(output, len(_PLACE_FIELDS), "squeue"):
@@ -182,25 +191,28 @@ def places(output: str) -> dict[str, Place]:
 
 
 def suspension(output: str) -> Suspended:
-    """Return a job's suspension by ``scontrol -o show job``; times are seconds since the epoch.
+    """Return a job's suspension from ``scontrol -o show job``, with times as seconds since the epoch.
 
-    ``SuspendTime`` is when the job was suspended or resumed last, ``SecsPreSuspend`` how long it had run
-    until then (Slurm's ``pre_sus_time``), all by slurmctld's clock.
+    ``SuspendTime`` is the time of the last suspension or resumption, ``SecsPreSuspend`` the seconds that the
+    job had run until then (Slurm's ``pre_sus_time``), both by slurmctld's clock.
     """
     found = list(_SUSPENSION.finditer(output))
     if not found:
         raise _garbage("scontrol show job", output)
     present = any(match["state"] == "SUSPENDED" for match in found)
     seconds = (int(m["at"]) - int(m["start"]) - int(m["ran"]) for m in found if m["at"].isdecimal())
-    # While the job is suspended, the time of its last change is the suspension's begin.
+    # SuspendTime is the begin of the suspension while the job is suspended.
     return Suspended(present, float(max(0, *seconds, 0)))
 
 
 def output_files(output: str, job_id: str) -> tuple[str, ...]:
-    """Return where a job's standard output and error go, from ``scontrol show job``; a file once.
+    """Return the paths of a job's standard output and error from ``scontrol show job``, each file once.
 
-    Asked for a job array's first id, scontrol tells of all elements. What it leaves of a pattern (``%N``) is
-    no name of a file.
+    A pattern that scontrol does not expand (``%N``) stays in the path, which names no file then.
+
+    Args:
+        output: scontrol's output, which for a job array's id lists all elements.
+        job_id: the id of the job, or of the array's element (``12_3``).
     """
     for block in output.split("\n\n"):
         lines = [line.lstrip() for line in block.strip("\n").split("\n")]
@@ -213,7 +225,7 @@ def output_files(output: str, job_id: str) -> tuple[str, ...]:
 
 
 def settings(output: str) -> dict[str, str]:
-    """Return the settings by name, from ``scontrol show config``."""
+    """Return the cluster's settings by name, from ``scontrol show config``."""
     return {
         name.strip(): value.strip()
         for name, mark, value in (line.partition("=") for line in output.splitlines())
@@ -224,8 +236,8 @@ def settings(output: str) -> dict[str, str]:
 def accounted(output: str) -> list[JobRecord]:
     """Return the records of ``sacct -n -p -X --delimiter SEPARATOR`` with ACCOUNTING_FORMAT.
 
-    The submit line carries the token where a site does not keep comments (AccountingStoreFlags). A job that
-    gave nodes back has a row for each of its sizes; only the last one tells how it ended.
+    Where a site does not store comments (AccountingStoreFlags), the token is read from the submit line. A job
+    that gave nodes back has a row for each of its sizes; only the last row has the job's end.
     """
     records = []
     for fields in _rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
@@ -297,7 +309,8 @@ def _job(fields: list[str]) -> JobRecord:
     return _settled(record)
 
 
-# "ExitCode=0:53": slurmstepd could not open the script's output or error file (slurmstepd_job.c, io.c).
+# Signal 53 ("ExitCode=0:53"): slurmstepd could not open the script's output or error file
+# (slurmstepd_job.c, io.c).
 _NO_OUTPUT = 53
 _NO_OUTPUT_WORDS = (
     "Slurm could not open the job's output or error file, so its script was not begun (0:53):"
@@ -306,9 +319,10 @@ _NO_OUTPUT_WORDS = (
 
 
 def _settled(record: JobRecord) -> JobRecord:
-    """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended.
+    """Return a record without Slurm's forecasts: the end and exit status of a job that has not ended.
 
-    A job that ended before its script began, since its output could not be opened, gets a reason in words.
+    A job that ended before its script began, because its output file could not be opened, gets that as its
+    reason.
     """
     if record.state.ended and record.exit_code == -_NO_OUTPUT:
         return msgspec.structs.replace(
@@ -321,9 +335,9 @@ def _settled(record: JobRecord) -> JobRecord:
 
 
 def _exit_code(status: str, command: str) -> int:
-    """Return an exit status as subprocess does: negative for a signal.
+    """Return Slurm's exit status as subprocess does: negative for a signal.
 
-    squeue prints a wait status up to 22.05, and ``code:signal`` since 23.02, as sacct always did.
+    squeue prints a wait status up to 22.05, and ``code:signal`` since 23.02; sacct always prints the latter.
     """
     code, colon, signal = status.partition(":")
     if not colon and status.isascii() and status.isdecimal():
@@ -334,7 +348,7 @@ def _exit_code(status: str, command: str) -> int:
 
 
 def _time(text: str) -> float:
-    return float(text) if text.isdecimal() else 0.0  # N/A, Unknown, None
+    return float(text) if text.isdecimal() else 0.0  # 0.0 for N/A, Unknown, None
 
 
 def _hosts(text: str, command: str) -> tuple[str, ...]:

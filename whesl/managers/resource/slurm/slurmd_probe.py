@@ -1,7 +1,7 @@
-"""Where the slurmds of a job's nodes listen, and whether one of them has surely ended.
+"""Finds the slurmds of a job's nodes, and tells whether one of them has surely ended.
 
-A connection that the kernel of a node *refuses* tells that the node's network stack lives and that no process
-listens on slurmd's port (connect(2), ECONNREFUSED). No answer, no route, any other error: nothing is known.
+A connection that a node's kernel *refuses* shows that the node's network stack lives, and that no process
+listens on slurmd's port (connect(2), ECONNREFUSED). No answer, no route and other errors show nothing.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from typing import Any
 
 from whesl.model.errors import WheslError
 
-# Seconds that a look may take. A refusal comes after one round trip; a later answer tells nothing.
+# Seconds for a connection to a known slurmd. A refusal comes after one round trip; a later answer counts as
+# none.
 LOOK_LIMIT = 0.1
-# Seconds for the first connection to a node that lives, and for all of them together.
+# Seconds for the first connection to one node, and for the first connections to all nodes together.
 FIRST_LIMIT = 1.0
 LEARN_LIMIT = 30.0
 
-_Address = tuple[socket.AddressFamily, Any]  # what of: the family's own form, see the socket module
+_Address = tuple[socket.AddressFamily, Any]  # the family, and an address in the family's form (socket module)
 
 
 class Slurmds:
     """The slurmds of one allocation.
 
-    Only a slurmd that was once seen to accept a connection from this very node can be missed later: a refusal
-    where a firewall refuses everything, or where slurmctld knows another address, tells nothing. The
-    addresses are kept as numbers, so that no later look needs slurmctld or a name server. slurmd writes two
-    lines about a connection without a message into its log.
+    A refusal counts only for a slurmd that has accepted a connection from this node before: a firewall may
+    refuse all connections, and slurmctld may know another address. Addresses are kept as numbers, so that a
+    later look needs neither slurmctld nor a name server. slurmd logs two lines for each connection without a
+    message.
 
     Args:
-        ask: returns each node's NodeAddr and Port as slurmctld has them; may take long; raises WheslError.
+        ask: returns slurmctld's NodeAddr and Port of each node; may take long; raises WheslError.
     """
 
     def __init__(self, ask: Callable[[], Mapping[str, tuple[str, int]]]) -> None:
@@ -43,11 +44,11 @@ class Slurmds:
 
     @property
     def known(self) -> frozenset[str]:
-        """The nodes whose slurmd was found."""
+        """The nodes whose slurmd has accepted a connection."""
         return frozenset(self._known)
 
     def learn(self) -> None:
-        """Begin to find the slurmds, in the background; when that is done or under way, do nothing."""
+        """Start a background thread that finds the slurmds, unless one runs or has found some."""
         if self._thread is None or not (self._thread.is_alive() or self._known):
             self._thread = threading.Thread(target=self._learn, name="slurmds", daemon=True)
             self._thread.start()
@@ -68,9 +69,9 @@ class Slurmds:
                 self._known[node] = (family, address)
 
     def ended(self, node: str) -> bool | None:
-        """Whether the kernel refuses connections to a node's slurmd, which it accepted before.
+        """Whether a node's kernel refuses connections to slurmd, after slurmd has accepted one before.
 
-        False when it still accepts them, None when nothing is known.
+        False when slurmd still accepts connections, None when its state is unknown.
         """
         address = self._known.get(node)
         if address is None:

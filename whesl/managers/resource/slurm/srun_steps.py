@@ -1,4 +1,4 @@
-"""Steps by srun: its command line, for Slurm or a manager with its commands. Pure, but for a process."""
+"""Steps started by srun, of Slurm or a manager with Slurm's commands. Pure, except for a step's process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN_STEP = "whesl-"  # prefix of the names of WHESL's own steps
 
 
 class SlurmStep(StepProcess):
-    """A step and the srun that stands for it."""
+    """A step, represented by its srun process; ``name`` is the step's name in Slurm."""
 
     def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
         super().__init__(process)
@@ -24,10 +24,17 @@ class SlurmStep(StepProcess):
 
 
 def step_command(request: StepRequest, name: str, components: Sequence[Sequence[str]] = ()) -> list[str]:
-    """Return the srun command for a step; over several components of a heterogeneous job it is one step too.
+    """Return the srun command for a step, which is one step even over several components of a job.
 
-    The loss of a node or a task's failure ends nothing else, no MPI is prepared, and the environment is
-    passed on even in a job that was submitted with --export=NONE. Raises UsageError for a step without nodes.
+    A lost node or a failed task does not end the step's other tasks. The tasks get no MPI support unless the
+    request names a PMI, and they get the environment even in a job submitted with ``--export=NONE``.
+
+    Args:
+        request: the step.
+        name: the step's name in Slurm.
+        components: the nodes of each component of a heterogeneous job; () for any other job.
+
+    Raises UsageError for a step without nodes or command.
     """
     if not request.nodes or not request.command:
         raise UsageError("a step needs a command and at least one node")
@@ -44,7 +51,7 @@ def step_command(request: StepRequest, name: str, components: Sequence[Sequence[
 
 
 def _part(request: StepRequest, name: str, group: str) -> list[str]:
-    """Return the options and the command of a step on one component (``group``; '' in any other job)."""
+    """Return srun's options and the command for one component of a job (``group``; '' for a plain job)."""
     options = {
         "het-group": group,
         "job-name": name,
@@ -54,7 +61,7 @@ def _part(request: StepRequest, name: str, group: str) -> list[str]:
         "kill-on-bad-exit": 0,
         "wait": 0,
         "mpi": request.pmi or "none",
-        # Daemons that find each other by PMI run programs of their own, which need the whole node.
+        # Tasks with a PMI are daemons that start further programs, which need all CPUs of the node.
         "cpu-bind": "none" if request.pmi else "",
         "export": "ALL",
         "input": "none",

@@ -1,7 +1,7 @@
-"""Slurm's states as the port has them, and its reasons and refusals in words for people.
+"""Translates Slurm's states into the port's states, its reasons into sentences, its messages into kinds.
 
 Sources: squeue(1) "JOB STATE CODES" and "JOB REASON CODES", sinfo(1) "NODE STATE CODES" (22.05 to 24.11),
-and replies seen from real clusters where the manual is silent.
+and replies of real clusters where the manuals say nothing.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from enum import Enum
 
 from whesl.model.states import JobState, NodeState
 
-# A state that is not in the table is UNKNOWN, which is never treated as ended.
+# States that are not in this table are UNKNOWN, which never counts as ended.
 JOB_STATES: dict[str, JobState] = {
     "PENDING": JobState.PENDING,
-    "CONFIGURING": JobState.PENDING,  # nodes are booting, nothing runs yet
+    "CONFIGURING": JobState.PENDING,  # the job's nodes are booting
     "REQUEUED": JobState.PENDING,
     "REQUEUE_HOLD": JobState.PENDING,
     "REQUEUE_FED": JobState.PENDING,
     "RESV_DEL_HOLD": JobState.PENDING,
-    "SPECIAL_EXIT": JobState.PENDING,  # requeued and held
+    "SPECIAL_EXIT": JobState.PENDING,  # the job was requeued and is held
     "EXPEDITING": JobState.PENDING,
     "RUNNING": JobState.RUNNING,
     "RESIZING": JobState.RUNNING,
     "SIGNALING": JobState.RUNNING,
-    "STOPPED": JobState.RUNNING,  # holds its nodes
+    "STOPPED": JobState.RUNNING,  # the job was stopped and keeps its nodes
     "SUSPENDED": JobState.RUNNING,
     "COMPLETING": JobState.COMPLETING,
     "STAGE_OUT": JobState.COMPLETING,
@@ -80,13 +80,13 @@ _REASONS: dict[str, str] = {
 
 
 def job_state(word: str) -> JobState:
-    """Return the state for Slurm's word (``CANCELLED by 1000`` and ``FAILED+`` included)."""
+    """Return the state for Slurm's word for a job's state, also for ``CANCELLED by 1000`` and ``FAILED+``."""
     words = word.split()
     return JOB_STATES.get(words[0].rstrip("+"), JobState.UNKNOWN) if words else JobState.UNKNOWN
 
 
 def reason_text(word: str) -> str:
-    """Return Slurm's reason for a job's state with an explanation, empty when there is none."""
+    """Return Slurm's reason for a job's state with an explanation; empty for a job without a reason."""
     if word in ("", "None", "(null)", "N/A"):
         return ""
     name = word.split(",")[0]
@@ -96,21 +96,21 @@ def reason_text(word: str) -> str:
 
 _DOWN = frozenset({"down", "error", "future", "inval", "powered_down", "powering_down"})
 _GONE = frozenset({"power_down", "power_off", "reboot_issued"})
-# An administrator sets "fail" on a node that works, and is expected to fail.
+# Administrators set "fail" on a node that still works, but is expected to fail.
 _DRAIN = frozenset({"fail", "failing", "drain", "drained", "draining"})
 _UP = frozenset(
     {"idle", "allocated", "mixed", "completing", "planned", "reserved", "resv", "comp", "alloc", "mix"}
 )
 _SILENT = frozenset({"not_responding", "no_respond"})
-# Suffixes of the short form: not responding, powering, rebooting, planned.
+# Suffixes of sinfo's short states: not responding, powering, rebooting, planned.
 _MARKS = "*~#!%$@^-+"
 
 
 def node_state(word: str) -> NodeState:
-    """Return the state for ``StateComplete`` of sinfo, such as ``down+drain+not_responding``.
+    """Return the state for sinfo's ``StateComplete`` of a node, such as ``down+drain+not_responding``.
 
-    A node that does not respond, and that Slurm has not declared down, was not observed: UNKNOWN. The short
-    form (``%T``) will do as well, but it prints a node that is down and drained as drained.
+    A node that does not respond, but is not declared down, is UNKNOWN. The short form (``%T``) works, too,
+    but prints "drained" for a node that is down and drained.
     """
     silent = "*" in word
     words = {part.strip(_MARKS) for part in word.lower().split("+")} - {""}
@@ -123,22 +123,22 @@ def node_state(word: str) -> NodeState:
     return NodeState.UP if words & _UP else NodeState.UNKNOWN
 
 
-# The reason of a node whose drain is taken back. Slurm 24.05 and 25.11 without accounting would keep the
-# drain's own, and show it for whatever drains the node next, such as a prolog that fails.
+# The reason that an undrained node gets. Without a new reason, Slurm 24.05 and 25.11 without accounting keep
+# the drain's old reason, and show it again at the node's next drain, such as by a failing prolog.
 UNDRAINED = "whesl has taken its drain back"
 
 
 class Reply(str, Enum):
-    """The kinds of answers that a failed command's message can be."""
+    """The kinds of answers that a failed command's message can mean."""
 
     NO_JOB = "no such job"
     DENIED = "not permitted"
-    SILENT = "no answer"  # the request may or may not have been carried out
+    SILENT = "no answer"  # the request may or may not have taken effect
     LATER = "not now"
     NO = "no"
 
 
-# The first text that occurs in the message decides; without any, the answer is a plain no.
+# The first text that occurs in the message decides its kind; a message with none of them is Reply.NO.
 _REPLIES: tuple[tuple[str, Reply], ...] = (
     ("Invalid job id specified", Reply.NO_JOB),
     ("Invalid user id", Reply.DENIED),
@@ -161,7 +161,7 @@ _REPLIES: tuple[tuple[str, Reply], ...] = (
     ("try again", Reply.LATER),
     ("temporarily", Reply.LATER),
     ("already completing", Reply.LATER),
-    # strerror(3) of EIO, ESTALE and EREMOTEIO: a script or a command could not be read for the moment.
+    # EIO, ESTALE and EREMOTEIO (strerror(3)): the file of a script or command cannot be read for the moment.
     ("Input/output error", Reply.LATER),
     ("Stale file handle", Reply.LATER),
     ("Remote I/O error", Reply.LATER),
@@ -170,5 +170,5 @@ _REPLIES: tuple[tuple[str, Reply], ...] = (
 
 
 def reply_kind(message: str) -> Reply:
-    """Return the meaning of a failed command's standard error."""
+    """Return the kind of answer in a failed command's standard error."""
     return next((kind for text, kind in _REPLIES if text.lower() in message.lower()), Reply.NO)

@@ -1,1 +1,1 @@
-"""Batch scripts for sbatch, flux and qsub: one, several with dependencies, job arrays."""
+"""Batch scripts for sbatch, flux and qsub: single scripts, scripts with dependencies, job arrays."""

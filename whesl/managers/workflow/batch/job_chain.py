@@ -1,4 +1,4 @@
-"""A chain of batch jobs at work: submitted at once with their dependencies, watched until all have ended."""
+"""A running chain of batch jobs: submitted at once with their dependencies, watched until all have ended."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
 
-# A job that the scheduler does not know (any more) in so many looks running has ended unseen.
+# How many looks in a row a job may be unknown to the scheduler before it counts as ended.
 _UNSEEN_LOOKS = 5
-# Seconds for which a scheduler that does not answer may hold up submissions while earlier jobs run.
+# Seconds for which a scheduler without an answer may delay submissions while earlier jobs run.
 _AWAY = 600.0
-# Seconds for which scripts are submitted between two looks at what happens.
+# Seconds of submissions between two calls of ``poll``.
 _SUBMITTING = 1.0
 
 
 class Chain:
-    """The jobs of several scripts."""
+    """The jobs of one or several batch scripts."""
 
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
         self._submitter = submitter(plan, scheduler)
-        self._tasks: dict[str, Task] = {}  # by job id
-        self._states: dict[str, JobState] = {}  # by job id
+        self._tasks: dict[str, Task] = {}  # tasks by job id
+        self._states: dict[str, JobState] = {}  # jobs' states by job id
         self._unseen: dict[str, int] = {}
         self._last_look = 0.0
-        self._jobs: dict[str, str] = {}  # jobs by task, as they were submitted
-        self._away = 0.0  # since when the scheduler takes no submission, as it does not answer; 0: it does
+        self._jobs: dict[str, str] = {}  # submitted jobs' ids by task id
+        # Monotonic time since which the scheduler does not answer submissions; 0 while it answers.
+        self._away = 0.0
         by_step: dict[str, list[Task]] = {}
         for task in plan.workflow.tasks:
             by_step.setdefault(task.step, []).append(task)
@@ -41,18 +42,18 @@ class Chain:
 
     @classmethod
     def start(cls, plan: RunPlan) -> Chain:
-        """Submit the scripts; of many, the rest is submitted while the first are watched (``poll``).
+        """Submit the first scripts and return the chain, whose ``poll`` submits the other scripts.
 
-        Raises RefusedError when one is refused; those before it are cancelled.
+        Raises RefusedError when a script is refused; the jobs before it are cancelled.
         """
         chain = cls(plan, resource.scheduler(plan.environment["WHESL_RJMS"]))
         chain._submit_some()
         return chain
 
     def _submit_some(self) -> None:
-        """Submit scripts for a while, one at least unless the scheduler does not answer now.
+        """Submit waiting scripts for about ``_SUBMITTING`` seconds, or until the scheduler does not answer.
 
-        Raises RefusedError when one is refused; those before it are cancelled.
+        Raises RefusedError when a script is refused; the jobs before it are cancelled.
         """
         begin = time.monotonic()
         while self._waiting:
@@ -66,7 +67,7 @@ class Chain:
                 self.cancel()
                 raise
             except TransientError as error:
-                # The same call finds what an earlier one has submitted after all.
+                # The submission is repeated later, and finds the job if this call has submitted it after all.
                 self._waiting.appendleft((file, tasks))
                 self._away = self._away or begin
                 if self._jobs and begin - self._away < _AWAY:
@@ -83,9 +84,9 @@ class Chain:
                 return
 
     def poll(self) -> int | None:
-        """Return 0 when all jobs have completed, 1 when all have ended and one has not completed.
+        """Return 0 when all jobs have completed, 1 when all have ended without that, None before.
 
-        Raises RefusedError when a script that waited to be submitted is refused.
+        Raises RefusedError when a waiting script is refused.
         """
         self._submit_some()
         if time.monotonic() - self._last_look >= self._plan.poll:
@@ -101,7 +102,7 @@ class Chain:
         try:
             found = self._scheduler.jobs(open_jobs)
         except (CouldNotObserveError, TransientError):
-            # Not seen is not gone: look again in the next round.
+            # A failed look says nothing on the jobs; the next look follows.
             return
         for job in open_jobs:
             if job in found:
@@ -110,12 +111,12 @@ class Chain:
             else:
                 self._unseen[job] = self._unseen.get(job, 0) + 1
                 if self._unseen[job] >= _UNSEEN_LOOKS:
-                    # Whether the job succeeded is not known, so it is not called a success.
+                    # The job's end was not seen: it counts as failed, because its success is unknown.
                     self._states[job] = JobState.FAILED
         self._cancel_orphans()
 
     def _cancel_orphans(self) -> None:
-        """Cancel jobs that wait for one that has failed: the scheduler would keep them for ever."""
+        """Cancel jobs that wait for a failed job: the scheduler would keep them for ever."""
         bad = {
             self._tasks[job].id
             for job, state in self._states.items()
@@ -129,7 +130,7 @@ class Chain:
         try:
             self._scheduler.cancel(job)
         except (CouldNotObserveError, TransientError, RefusedError):
-            # It stays open, so it is tried again at the next look.
+            # The job stays open, so the next look tries the cancellation again.
             return
 
     def states(self) -> dict[str, str]:
@@ -144,5 +145,5 @@ class Chain:
                 self._end(job)
 
     def kill(self) -> None:
-        """Nothing runs here beside the jobs: cancel them."""
+        """Cancel all jobs: the chain has no other processes."""
         self.cancel()

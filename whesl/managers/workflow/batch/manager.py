@@ -21,21 +21,21 @@ from whesl.model.workflow import Task, Workflow
 
 
 class Batch:
-    """Scripts that ``sbatch``, ``flux batch`` or ``qsub`` takes."""
+    """Batch scripts for ``sbatch``, ``flux batch`` or ``qsub``."""
 
     name = "batch"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file begins as a script does."""
+        """Whether a file begins like a script. See the port."""
         return text.startswith("#!")
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the tasks of one or more scripts; each element of a job array is a task.
+        """Return the tasks of one or more scripts; each element of a job array is a task. See the port.
 
-        ``sources`` are files, each perhaps with ``:after=name[,name]`` or ``:with=name[,name]`` behind it; a
-        name is that of another script's file without its suffix, or of its job.
+        ``sources`` are paths of scripts, with optional clauses ``:after=name[,name]`` and
+        ``:with=name[,name]``; a name is another script's job name, or its file name without suffix.
         """
         found = _chain(sources, arguments)
         name = workflow or found[0].step
@@ -61,7 +61,7 @@ class Batch:
         return Workflow(id=name, name=found[0].step, wms=self.name, root=root, tasks=tuple(tasks))
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a script with a program of WHESL's as its interpreter."""
+        """Return a script with a program of WHESL as its interpreter. See the port."""
         plain = self.undo(text, path)
         script = scripts.parse_script(plain, path, options.arguments)
         call = options.call(
@@ -78,25 +78,25 @@ class Batch:
         return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,), notices=missing)
 
     def undo(self, text: str, path: Path) -> str:
-        """Return a wrapped script as it was."""
+        """Return the original of a wrapped script. See the port."""
         return script_wrapping.unwrap(text, str(path)) if script_wrapping.is_wrapped(text) else text
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where no script can be submitted; its wishes are the scheduler's to judge."""
+        """Raise UsageError where no script can be submitted; the scheduler checks the scripts' options."""
         submitter(plan, resource.scheduler(plan.environment["WHESL_RJMS"]))
 
     def start(self, plan: RunPlan) -> Chain:
-        """Submit the scripts, each after those it waits for."""
+        """Submit the scripts, each after the scripts that it depends on."""
         return Chain.start(plan)
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return all tasks: each is a job."""
+        """Return all tasks' ids: each task is a job."""
         return frozenset(task.id for task in plan.workflow.tasks)
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
         return without_workspaces.apply("batch scripts know", step, configuration)
 
 

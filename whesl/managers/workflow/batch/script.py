@@ -1,4 +1,4 @@
-"""One batch script: what its header and its call say."""
+"""One batch script: the options in its header and its call."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LARGEST_ARRAY = 100_000
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A script and its place in a chain.
 
-    ``outputs`` are the names of its output files, as patterns. ``for_flux`` says that its header has
-    directives for Flux, ``outlives`` that its user has the job outlive lost nodes (``--no-kill``). ``after``
-    are the names of those that have to succeed before, ``beside`` of those that it reads from while they run:
-    it starts when they have started.
+    ``outputs`` are the names of its output files, as patterns. With ``for_flux``, the script's header has
+    directives for Flux; with ``outlives``, the user lets the job outlive lost nodes (``--no-kill``).
+    ``after`` names the scripts that have to succeed before this script starts, ``beside`` the scripts that
+    have to start before, because this script reads from them while they run.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user gave: a file, and the names of the scripts that it waits for or runs beside."""
+    """A source from the user: a script's file, and the names of the scripts to run after or beside."""
 
     path: str
     after: tuple[str, ...] = ()
@@ -52,9 +52,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_source(source: str) -> Source:
-    """Return a source of the form ``job.sh``, ``job.sh:after=a,b`` or ``job.sh:after=a:with=b``.
+    """Parse a source of the form ``job.sh``, ``job.sh:after=a,b`` or ``job.sh:after=a:with=b``.
 
-    Raises UsageError for another word behind the colon.
+    Raises UsageError for any other clause after a colon.
     """
     if Path(source).exists():
         return Source(path=source)
@@ -73,17 +73,23 @@ def split_source(source: str) -> Source:
 
 
 def read_script(path: Path, arguments: Sequence[str] = ()) -> Script:
-    """Return the directives of a script (``parse_script``)."""
+    """Read a batch script from its file.
+
+    Args:
+        path: the script's file.
+        arguments: the options of the submission (``parse_script``).
+    """
     return parse_script(text_of(path), path, arguments)
 
 
 def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script:
-    """Return what a script's job is asked to be. Raises UsageError when it is no script.
+    """Return the options of a script's job. Raises UsageError for a text that is no script.
 
     Args:
-        text: the script's.
-        path: its file.
-        arguments: options of the call; sbatch takes them, and those of ``SBATCH_*``, before the script's own.
+        text: the script's text.
+        path: the script's file.
+        arguments: the options of the submission. As in sbatch, they and ``SBATCH_*`` variables override the
+            script's own options.
     """
     script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
@@ -92,7 +98,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         return _for_pbs(said, path)
     if not for_flux:
         called = dict((*parse_variables(os.environ), *parse_call(arguments).options))
-        # The task keeps the name that the script has by itself.
+        # The task's name comes from the script, even where the submission names the job.
         header |= {name: value for name, value in called.items() if name != "job-name"}
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
@@ -100,7 +106,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         step=_named(header.get("job-name") or path.stem),
         nodes=max(1, int(nodes.group())) if nodes else 1,
         chdir=header.get("chdir") or "",
-        # Flux shows a script no numbers of the whole job that spare nodes would change.
+        # Flux gives a script no numbers of the whole job, which spare nodes would change.
         tasks="" if for_flux else header.get("ntasks") or "",
         gpus="" if for_flux else header.get("gpus") or "",
         outputs=()
@@ -113,7 +119,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
 
 
 def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
-    """Return the options of ``#PBS`` lines; the last line of a kind counts."""
+    """Return the script with the options of its ``#PBS`` lines; the last line of each option counts."""
     header = dict(said)
     return Script(
         path=str(path),
@@ -125,18 +131,18 @@ def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
 
 
 def _named(name: str) -> str:
-    r"""Return a step's name: without blanks, and bytes that are not UTF-8 written as ``_xe9``."""
+    r"""Return a job's name as a step's name: without blanks, and with non-UTF-8 bytes as ``_xe9``."""
     written = os.fsencode(name).decode(errors="backslashreplace")
     kept = name if written == name else written.replace("\\", "_")
     return kept.replace(" ", "_").replace("/", "_")
 
 
 def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]:
-    """Say which output files Slurm could not open now, since their directories do not exist, a sentence each.
+    """Return a sentence for each output file that Slurm cannot open, because its directory does not exist.
 
     Args:
         script: a script for sbatch.
-        submitted_from: the directory in which it is submitted.
+        submitted_from: the working directory of the submission.
     """
     said = []
     for name in dict.fromkeys(script.outputs):
@@ -150,7 +156,14 @@ def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]
 
 
 def array_indices(text: str, path: str) -> tuple[int, ...]:
-    """Return the indices of a ``--array`` value: ``0-5,8,10-20:2%3``. Raises UsageError for others."""
+    """Return the indices in a value of ``--array`` such as ``0-5,8,10-20:2%3``.
+
+    Args:
+        text: the value.
+        path: the script, for messages.
+
+    Raises UsageError for other values.
+    """
     found: list[int] = []
     for part in text.partition("%")[0].split(","):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip())

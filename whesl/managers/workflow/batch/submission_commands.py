@@ -1,4 +1,4 @@
-"""The commands that submit batch scripts: what they are asked, and what they reply."""
+"""The commands that submit batch scripts: their arguments and their replies."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class SubmissionCommand(Protocol):
         Args:
             plan: the plan of the workflow's run.
             file: the script.
-            after: jobs that have to succeed before.
-            beside: jobs that have to start before.
+            after: ids of jobs that have to succeed before this job starts.
+            beside: ids of jobs that have to start before this job starts.
         """
         ...
 
     def job(self, reply: str) -> str:
-        """Return the job's id in a reply, '' for none."""
+        """Return the job's id in a reply, '' for a reply without one."""
         ...
 
     def may_work_later(self, reason: str) -> bool:
-        """Whether a call that has failed says nothing of the job that it is about."""
+        """Whether a failed call with this reason may succeed later, because the job itself is not refused."""
         ...
 
     def element(self, job: str, index: str) -> str:
@@ -49,11 +49,11 @@ class Flux:
         """See the protocol."""
         said = flux_directives.parse(file_retry.retried(lambda: Path(file).read_text(errors="replace")))
         flux_directives.take(list(plan.arguments), said)
-        # A job without a name of its own would be called by the whole path of its copy.
+        # Flux would name a job without a name after the whole path of the script's copy.
         named = [] if "job-name" in said else [f"--job-name={Path(file).name}"]
         conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
         waits = [f"--dependency={word}:{job}" for word, job in conditions]
-        # Not looked up on PATH: a search that fails there goes on to the real command.
+        # The full path of WHESL's flux: a failed search on PATH would go on to the real command.
         return [f"{plan.directory}/bin/flux", "batch", *named, *plan.arguments, *waits]
 
     def job(self, reply: str) -> str:
@@ -75,8 +75,8 @@ class Sbatch:
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
         """See the protocol."""
         waits = _lists(after, beside)
-        # Slurm itself is to cancel what waits for a job that has failed: it may say so only after we have
-        # seen that job complete (slurmctld forgot its end), or when nobody looks any more.
+        # Slurm itself cancels jobs that wait for a failed job: WHESL may miss the failure, when slurmctld has
+        # forgotten the job's end, or when nobody looks any more.
         words = [f"--dependency={waits}", "--kill-on-invalid-dep=yes"] if waits else []
         return ["sbatch", "--parsable", *plan.arguments, *words]
 
@@ -94,7 +94,7 @@ class Sbatch:
 
 
 class Qsub:
-    """``qsub``. PBS itself deletes what waits for a job that has failed."""
+    """``qsub``. PBS itself deletes jobs that wait for a failed job."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
         """See the protocol."""
@@ -118,5 +118,10 @@ COMMANDS: dict[str, SubmissionCommand] = {"flux": Flux(), "sbatch": Sbatch(), "q
 
 
 def _lists(after: Sequence[str], beside: Sequence[str]) -> str:
-    """Return conditions as Slurm and PBS take them."""
+    """Return dependencies on jobs in the form that Slurm and PBS share.
+
+    Args:
+        after: ids of jobs that have to succeed before.
+        beside: ids of jobs that have to start before.
+    """
     return ",".join(":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs)

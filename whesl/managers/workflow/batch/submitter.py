@@ -1,4 +1,4 @@
-"""How a chain's scripts become jobs: by a resource manager's own command, or by the port."""
+"""Submits a chain's scripts, by the resource manager's own command or by the port."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from whesl.managers.workflow.port import RunPlan
 from whesl.managers.workflow.submission import submit_with_fallbacks
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
-_TOLD = ("WHESL_HOME", "WHESL_PYTHON", "WHESL_RJMS")  # of the run's own environment
+_TOLD = ("WHESL_HOME", "WHESL_PYTHON", "WHESL_RJMS")  # the run's variables that a job gets
 
 
 class Submitter(Protocol):
-    """One of the two."""
+    """Submits wrapped scripts as jobs (``ByCommand`` or ``ByPort``)."""
 
     def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
         """Submit a wrapped script once, and return its job's id.
 
         Args:
             file: the script.
-            after: jobs that have to succeed before.
-            beside: jobs that have to start before.
+            after: ids of jobs that have to succeed before this job starts.
+            beside: ids of jobs that have to start before this job starts.
 
-        Raises RefusedError when the scheduler said no, TransientError when the same call may work later.
+        Raises RefusedError when the scheduler refuses, TransientError when the same call may work later.
         """
         ...
 
@@ -45,13 +45,13 @@ class Submitter(Protocol):
 
 
 def submitter(plan: RunPlan, scheduler: Scheduler) -> Submitter:
-    """Return what submits the scripts of a run.
+    """Return the submitter of a run's scripts.
 
     Args:
-        plan: of the run.
-        scheduler: of its resource manager.
+        plan: the run's plan.
+        scheduler: the scheduler of the run's resource manager.
 
-    Raises UsageError for a manager that has no command of its own and does not read scripts.
+    Raises UsageError for a resource manager without a submission command whose scheduler reads no scripts.
     """
     name = plan.environment["WHESL_RJMS"]
     if command := manager_table.manager(name).command:
@@ -65,7 +65,7 @@ def submitter(plan: RunPlan, scheduler: Scheduler) -> Submitter:
 
 
 class ByCommand:
-    """The manager's own command, with WHESL's in front on PATH."""
+    """Submits by the resource manager's own command, with WHESL's command first on PATH."""
 
     def __init__(self, plan: RunPlan, command: SubmissionCommand) -> None:
         self._plan, self._command = plan, command
@@ -105,7 +105,7 @@ class _Wish(msgspec.Struct, frozen=True):
 
 
 class ByPort:
-    """The scheduler of a third party, which reads its scripts itself."""
+    """Submits by a third party's scheduler, which reads batch scripts itself."""
 
     def __init__(self, plan: RunPlan, scheduler: Scheduler, reader: ReadsScripts) -> None:
         self._plan, self._scheduler, self._reader = plan, scheduler, reader
@@ -117,7 +117,8 @@ class ByPort:
         text = os.fsdecode(file_retry.retried(Path(file).read_bytes))
         wrapped = script_wrapping.read_wrapped(text, file)
         assert wrapped is not None, "prepare has wrapped it"
-        file_retry.retried(lambda: Path(file).chmod(0o700))  # it may be started where it stands
+        # The resource manager may start the file in place.
+        file_retry.retried(lambda: Path(file).chmod(0o700))
         try:
             asked = self._reader.request_of(file, self._plan.arguments)
             job = self._with_fallbacks(asked, wrapped, after)
@@ -165,7 +166,7 @@ class ByPort:
 
 
 def _note(plan: RunPlan, text: str) -> None:
-    """Add to the run's log; what cannot be noted was submitted all the same."""
+    """Append a text to the run's log, where possible: the submission is valid without it."""
 
     def write() -> None:
         with Path(plan.log).open("a") as log:

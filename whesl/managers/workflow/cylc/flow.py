@@ -1,4 +1,4 @@
-"""Cylc's ``flow.cylc``: its graph as Cylc prints it, and its tasks' scripts, wrapped and as they were."""
+"""Cylc's ``flow.cylc``: the graph that Cylc prints of it, and wrapping of its tasks' scripts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _SCRIPT = re.compile(r"([ \t]*)script[ \t]*=[ \t]*(.*)", re.DOTALL)
 _WAS = "# WHESL was: "
 _NODE = re.compile(r'node "([^"/]+)/([^"]+)"')
 _EDGE = re.compile(r'edge "([^"/]+)/([^"]+)" "([^"/]+)/([^"]+)"')
-# What Cylc's own job script sets before a task's script.
+# The shell of a task's script, with the options that Cylc's own job script sets.
 _SHELL = "/bin/bash -euo pipefail -c"
 
-Point = tuple[str, str]  # a task's name, and its cycle
+Point = tuple[str, str]  # a task's name and its cycle
 
 
 def looks_like_flow(text: str) -> bool:
-    """Whether a text has Cylc's section of scheduling."""
+    """Whether a text has Cylc's section ``[scheduling]``."""
     return bool(_SCHEDULING.search(text))
 
 
 def graph(text: str) -> dict[Point, tuple[Point, ...]]:
-    """Return the tasks that ``cylc graph --reference`` prints, each with those it waits for.
+    """Return the tasks in the output of ``cylc graph --reference``, each with the tasks that it waits for.
 
     Source: cylc-flow 8.5, ``cylc/flow/scripts/graph.py``: lines ``node "CYCLE/TASK" "..."`` and
     ``edge "CYCLE/TASK" "CYCLE/TASK"``.
@@ -40,16 +40,23 @@ def graph(text: str) -> dict[Point, tuple[Point, ...]]:
 
 
 def wrap(text: str, words: str, path: str) -> str:
-    """Return a flow in which each script of ``[runtime]`` is given to a shell behind some words.
+    """Return a flow in which each script of ``[runtime]`` runs in a shell behind a command prefix.
 
-    Above each stands what it was, for ``unwrap``. Raises UsageError for a script that cannot be wrapped.
+    A comment above each script keeps the original for ``unwrap``.
+
+    Args:
+        text: the flow's text.
+        words: the command prefix.
+        path: the flow's file, for messages.
+
+    Raises UsageError for a script that cannot be wrapped.
     """
     made: list[str] = []
     for source, indent, body in _settings(text, path):
         if body is None or not body.strip():
             made.append(source)
             continue
-        # Cylc removes the common indentation of a value of several lines. The script itself stays as it is.
+        # Cylc removes the common indentation of a value of several lines; the first line here has none.
         value = f"{words} {_SHELL} {shlex.quote(body)}"
         quote = next((each for each in ('"""', "'''") if each not in value), "")
         if not quote:
@@ -61,7 +68,14 @@ def wrap(text: str, words: str, path: str) -> str:
 
 
 def unwrap(text: str, path: str) -> str:
-    """Return a wrapped flow as it was. Raises UsageError where the line that says so was changed."""
+    """Return the original of a wrapped flow.
+
+    Args:
+        text: the wrapped flow's text.
+        path: the flow's file, for messages.
+
+    Raises UsageError where a comment that keeps an original was changed.
+    """
     lines = iter(text.splitlines(keepends=True))
     made: list[str] = []
     for line in lines:
@@ -82,7 +96,7 @@ def unwrap(text: str, path: str) -> str:
 
 
 def _settings(text: str, path: str) -> Iterator[tuple[str, str, str | None]]:
-    """Give the text in parts: as it stands, and of a task's script its indentation and its value."""
+    """Yield the text in parts: each part's source, and for a task's script its indentation and value."""
     lines = text.splitlines(keepends=True)
     section, index = "", 0
     while index < len(lines):
@@ -90,7 +104,7 @@ def _settings(text: str, path: str) -> Iterator[tuple[str, str, str | None]]:
         index += 1
         if named := _SECTION.match(line):
             section = named[1]
-        # Values of several lines are passed over as one, whatever they are of.
+        # A value of several lines is one part, whichever setting it belongs to.
         name, equals, value = line.partition("=")
         value = value.strip()
         quote = (
@@ -114,7 +128,7 @@ def _settings(text: str, path: str) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _value(text: str, quote: str) -> str:
-    """Return a setting's value as Cylc reads it: without quotation marks, and without a comment behind it."""
+    """Return a setting's value as Cylc reads it: without quotation marks and trailing comment."""
     if quote:
         return text[3:].partition(quote)[0].strip("\n")
     if text[:1] in ('"', "'") and text.find(text[0], 1) > 0:

@@ -1,4 +1,4 @@
-"""Cylc behind the port: its graph as Cylc prints it, each task's script wrapped, its scheduler run."""
+"""Cylc behind the port: reads the graph that Cylc prints, wraps each task's script, runs Cylc's scheduler."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
-# Words of a command in which Cylc's job script puts the task's own name and cycle.
+# Placeholders in a command, which Cylc's job script replaces by the task's name and cycle.
 _STEP, _CYCLE = "@CYLC_TASK_NAME@", "@CYLC_TASK_CYCLE_POINT@"
-_UNSET = "ItemNotFoundError: "  # cylc-flow 8.5, parsec/exceptions.py
-_PATIENCE = 120.0  # seconds for a call of Cylc's
+_UNSET = "ItemNotFoundError: "  # Cylc's error for a missing setting (cylc-flow 8.5, parsec/exceptions.py)
+_PATIENCE = 120.0  # seconds for one Cylc command
 
 
 class Cylc:
-    """Flows of Cylc 8 with a last cycle."""
+    """Flows of Cylc 8 with a final cycle."""
 
     name = "cylc"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file has Cylc's section of scheduling."""
+        """Whether a file has Cylc's section ``[scheduling]``. See the port."""
         return flow.looks_like_flow(text)
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the flow's tasks, each with its cycle as the instance, and its graph as Cylc has it."""
+        """Return the flow's tasks with Cylc's graph; a task's instance is its cycle. See the port."""
         path = _one(sources)
         begin, end = (
             _ask(path, "config", "-i", f"[scheduling]{which} cycle point") for which in ("initial", "final")
@@ -65,22 +65,22 @@ class Cylc:
         return Workflow(id=name, name=path.parent.name, wms=self.name, root=root, tasks=tuple(tasks))
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a flow with ``whesl exec`` before each script; the job tells which task it is."""
+        """Return a flow with ``whesl exec`` before each script; the job names its task. See the port."""
         words = shlex.join(task_command(options.call(_STEP, instance=_CYCLE)))
         for token in (_STEP, _CYCLE):
             words = words.replace(token, f'"${token.strip("@")}"')
         return Fluxified(text=flow.wrap(self.undo(text, path), words, str(path)))
 
     def undo(self, text: str, path: Path) -> str:
-        """Return a wrapped flow as it was."""
+        """Return the original of a wrapped flow. See the port."""
         return flow.unwrap(text, str(path))
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where there is no Cylc."""
+        """Raise UsageError where Cylc is not installed."""
         _program(plan.environment)
 
     def start(self, plan: RunPlan) -> Foreground:
-        """Validate, install and play a copy of the flow's directory in which the flow is the wrapped one."""
+        """Validate, install and play a copy of the flow's directory with the wrapped flow."""
         program = _program(plan.environment)
         source = Path(plan.directory) / "flow"
         skipped = shutil.ignore_patterns(".git", "cylc-run")
@@ -92,13 +92,13 @@ class Cylc:
         return Foreground(plan, command, source, stop=(program, "stop", "--kill", name))
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return none: Cylc's own jobs carry no task's name, and tell of it when they run."""
+        """Return no tasks: Cylc's jobs do not name their tasks before they run."""
         return frozenset()
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
         return without_workspaces.apply("Cylc knows", step, configuration)
 
 
@@ -116,7 +116,7 @@ def _program(environment: Mapping[str, str]) -> str:
 
 
 def _ask(path: Path, command: str, *words: str) -> str:
-    """Return what Cylc prints of a flow, '' of a setting that is not there. Raises UsageError."""
+    """Return a Cylc command's output on a flow, '' for a missing setting. Raises UsageError."""
     call = (_program(os.environ), command, "--color=never", str(path.parent), *words)
     try:
         done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)

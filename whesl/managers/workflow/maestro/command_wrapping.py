@@ -1,8 +1,7 @@
-"""Name the task in each command of a study's text, and the programs of ours as its shell; all else stays.
+"""Wraps a study's text: a line in each command names the task, and ``batch.shell`` names a program of WHESL.
 
-The text is never printed anew from a parsed tree: the places of the commands are taken from the YAML
-parser, lines are inserted there, and the result is parsed again and compared with the original before
-anybody gets it.
+The text is never printed from a parsed tree. Lines are inserted at the positions that the YAML parser
+reports, and the result is parsed again and compared with the original before it is returned.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from whesl.model.errors import UsageError
 
 _COMMANDS = ("cmd", "restart")
 _WAS = "#WHESL was: "
-# What stands for a shell where there was none: told by its quotation marks from one in another's place.
+# A shell setting where the study had none; its quotation marks differ from those of a replaced setting.
 _ADDED = "shell: '{}'"
 _NEXT = ", "
-# A whole section, where there was none: told by its blanks from one of the user's.
+# A batch section where the study had none; its blanks differ from those of a user's section.
 _ALONE = "batch: {{ {} }}"
-# Line ends that YAML knows besides the usual ones, and what a literal block cannot hold.
+# Characters that a literal block cannot hold: YAML's unusual line ends, and control characters.
 _UNPRINTABLE = frozenset("\r\x85\u2028\u2029\ufeff") | {
     chr(code) for code in range(32) if code not in (9, 10)
 }
 
 
-# The end of a block scalar's first line: indicators (perhaps with an indentation), perhaps a comment.
+# The end of a block scalar's first line: indicators (with an optional indentation), and an optional comment.
 _HEADER = re.compile(r"[|>][-+]?(\d?)[-+]?[ \t]*(?:#.*)?\r?\n?$")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """Where a command stands in the text: [start, end) with its style, its value and its key's column."""
+    """A command in a study's text: its value, its range [start, end), its style and its key's column."""
 
     step: str
     key: str
@@ -52,7 +51,14 @@ class Command(msgspec.Struct, frozen=True):
 
 
 def commands(text: str, path: str) -> list[Command]:
-    """Return the commands of all steps in the order of the text. Raises UsageError for no study."""
+    """Return the commands of all steps in the order of the text.
+
+    Args:
+        text: the study's text.
+        path: the study's file, for messages.
+
+    Raises UsageError for a text that is no study.
+    """
     root = yaml_loading.nodes(text, path)
     found: dict[int, Command] = {}
     for step in _items(_get(root, "study")):
@@ -81,19 +87,19 @@ def _items(node: Any) -> Iterator[Any]:
 
 
 def _get(node: Any, name: str) -> Any:
-    """Return the value of a mapping's key; of a key that is there twice the last, as PyYAML does."""
+    """Return the value of a mapping's key; as in PyYAML, a repeated key's last value counts."""
     if isinstance(node, yaml.MappingNode):
         return next((value for key, value in reversed(node.value) if key.value == name), None)
     return None
 
 
 def wrap_commands(text: str, path: str, call: Callable[[str], script_wrapping.TaskCall]) -> str:
-    """Return the text with a last line in every command that names its task; those that have one stay.
+    """Return the text with a last line in every command that names its task; wrapped commands stay unchanged.
 
     Args:
-        text: the study file.
-        path: its name, for messages.
-        call: gives what ``whesl exec`` is told for a step's name.
+        text: the study's text.
+        path: the study's file, for messages.
+        call: returns the options of ``whesl exec`` for a step's name.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     result = text
@@ -110,7 +116,12 @@ def wrap_commands(text: str, path: str, call: Callable[[str], script_wrapping.Ta
 
 
 def unwrap_commands(text: str, path: str) -> str:
-    """Return the text with every wrapped command as it was before."""
+    """Return the text with the original of every wrapped command.
+
+    Args:
+        text: the study's text.
+        path: the study's file, for messages.
+    """
     result = text
     for command in reversed(commands(text, path)):
         if wrapped_script.task_words(command.value):
@@ -123,9 +134,9 @@ def with_shell(text: str, path: str, program: Callable[[str], str]) -> str:
     """Return the text with another ``batch.shell``.
 
     Args:
-        text: the study file.
-        path: its name, for messages.
-        program: returns what to write there, for the source text of the present value ('' for none).
+        text: the study's text.
+        path: the study's file, for messages.
+        program: returns the new value for the source text of the present value ('' where there is none).
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     batch = _get(yaml_loading.nodes(text, path), "batch")
@@ -153,9 +164,9 @@ def without_shell(text: str, path: str, former: Callable[[str], str]) -> str:
     """Return the text with the ``batch.shell`` that it had before ``with_shell``.
 
     Args:
-        text: the study file.
-        path: its name, for messages.
-        former: returns the source text of the former value, for the program that stands there now.
+        text: the study's text.
+        path: the study's file, for messages.
+        former: returns the source text of the original value for the program in its place.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     batch = _get(yaml_loading.nodes(text, path), "batch")
@@ -204,7 +215,7 @@ def _as_literal(text: str, command: Command, line: str, newline: str) -> str:
     if command.style in ("|", ">"):
         _, end, _ = _block(text, command)
         end = len(text[:end].rstrip("\r\n"))
-    # A dollar sign would be a token of the workflow manager, even in a comment.
+    # Maestro would expand a token after a dollar sign, even in a comment.
     was = _WAS + json.dumps(text[command.start : end], ensure_ascii=True).replace("$", "\\u0024")
     value = command.value if command.value.endswith("\n") else f"{command.value}\n"
     wrapped = f"{value}{was}\n{line}\n"
@@ -215,7 +226,7 @@ def _as_literal(text: str, command: Command, line: str, newline: str) -> str:
     margin = " " * (command.column + 2)
     lines = newline.join(margin + line if line else "" for line in wrapped.rstrip("\n").split("\n"))
     tail = "" if stop < 0 else newline + text[stop + 1 :]
-    # Without a number, the first line's blanks would count as the margin.
+    # Without an indentation number, the first line's blanks would count as the block's margin.
     header = "|2" if wrapped[0] in " \n" else "|"
     return text[: command.start] + header + rest + newline + lines + tail
 
@@ -237,9 +248,9 @@ def _out(text: str, command: Command) -> str:
 
 
 def plain_command(value: str) -> tuple[str, str]:
-    """Return a wrapped command's former text, and the source text that was kept of it ('' for none).
+    """Return a wrapped command's original value, and its original source text ('' where none was kept).
 
-    Raises UsageError where that was changed.
+    Raises UsageError where the kept source text was changed.
     """
     lines = value.splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith((wrapped_script.TASK, _WAS))]
@@ -251,7 +262,7 @@ def plain_command(value: str) -> tuple[str, str]:
 
 
 def _means(source: str, column: int) -> str | None:
-    """Return the value of a scalar's source text, or None when it cannot be read on its own."""
+    """Return the value of a scalar's source text, None where the text cannot be read on its own."""
     try:
         value = yaml_loading.values(" " * column + "cmd: " + source + "\n", "")["cmd"]
     except (UsageError, KeyError, TypeError):
@@ -260,7 +271,7 @@ def _means(source: str, column: int) -> str | None:
 
 
 def _same_but_commands(old: str, new: str, path: str) -> None:
-    """Raise UsageError unless the texts differ in nothing but the wrapping of commands."""
+    """Raise UsageError unless the texts differ only in the wrapping of commands."""
     try:
         before, after = _plain(old), _plain(new)
     except UsageError:
@@ -275,7 +286,7 @@ def _same_but_commands(old: str, new: str, path: str) -> None:
 def _plain(text: str) -> Any:
     """Return a study's values with all commands unwrapped, without their final line breaks.
 
-    A block's final line breaks are no part of the command.
+    A block's final line breaks do not belong to the command.
     """
     document = yaml_loading.values(text, "")
     batch = document.get("batch") if isinstance(document, dict) else None
@@ -300,7 +311,7 @@ def _plain(text: str) -> Any:
 
 
 def _steps(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the steps that have something to run; the study's reader reports what is wrong with others."""
+    """Yield the steps with something to run; the study's reader reports errors in other steps."""
     found = document.get("study") if isinstance(document, dict) else None
     for step in found if isinstance(found, list) else ():
         if isinstance(step, dict) and isinstance(step.get("run"), dict):

@@ -1,10 +1,11 @@
-"""Steps times parameters: the tasks of a study, named and placed exactly as Maestro does it.
+"""Expands a study's steps and parameters into tasks, with Maestro's names and workspaces.
 
-Maestro's rules (maestrowf 1.1 and 1.2, datastructures/core/study.py): the environment is put into every
-step first; a step uses the parameters whose tokens stand in it, those of the steps it depends on (not of
-funnels, ``step_*``) and those of the steps whose workspaces it names; it becomes one task for every
-distinct combination of these, called ``<step>_<labels in the order of the keys, joined by dots>``, in
-``<root>/<step>/<labels>``. A step without parameters is one task in ``<root>/<step>``.
+Maestro's rules (maestrowf 1.1 and 1.2, datastructures/core/study.py): first, the environment is substituted
+in every step. A step uses the parameters whose tokens it contains, the parameters of the steps that it
+depends on (except funnels, ``step_*``), and the parameters of the steps whose workspaces it names. A step
+becomes one task for every distinct combination of its parameters, named ``<step>_<labels in the order of the
+keys, joined by dots>``, in ``<root>/<step>/<labels>``. A step without parameters is one task in
+``<root>/<step>``.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _SOURCE = "_source"
 
 
 class StudyTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One task: Maestro's name is ``name``; ``instance`` is '' for a step without parameters.
+    """One task of a study; ``instance`` is '' for a step without parameters.
 
-    ``command`` is the step's, parameters and workspaces put in; what Maestro's adapter puts in (``LAUNCHER``)
-    still stands there.
+    ``command`` is the step's command with parameters and workspaces substituted, but without the
+    substitutions of Maestro's adapter (``LAUNCHER``).
     """
 
     step: str
@@ -42,12 +43,12 @@ class StudyTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name that Maestro gives the task, its job and its output files."""
+        """Maestro's name of the task, of its job and of its output files."""
         return f"{self.step}_{self.instance}" if self.instance else self.step
 
 
 class Expansion(msgspec.Struct, frozen=True, kw_only=True):
-    """All tasks of a study, in the order in which Maestro stages them, and the parameters of each step."""
+    """All tasks of a study in Maestro's order of staging, and each step's parameters."""
 
     root: str
     tasks: tuple[StudyTask, ...]
@@ -59,16 +60,16 @@ def expand(study: Study, root: str, *, hashed: bool = False) -> Expansion:
 
     Args:
         study: the study.
-        root: the directory of the run (``Study.output_root``).
-        hashed: as ``maestro run --hashws``, which numbers the directories of a step's combinations.
+        root: the run's directory (``Study.output_root``).
+        hashed: whether a step's combinations have numbered directories (``maestro run --hashws``).
 
-    Raises UsageError for what Maestro would refuse: an unknown or later dependency, a cycle, a workspace
-    that is used before it is made.
+    Raises UsageError for a study that Maestro would refuse: an unknown or later dependency, a cycle, a
+    workspace that is used before it is made.
     """
     environment = _environment(study, root)
     steps: dict[str, StudyStep] = {}
     for step in study.steps:
-        # A second step of the same name is dropped by Maestro, with a line in its log.
+        # Maestro drops a second step of the same name, with a line in its log.
         steps.setdefault(step.name, _apply(step, environment))
     edges = _edges(study, steps)
     return _Stage(study, root, hashed, steps).run(_topological(edges))
@@ -80,7 +81,7 @@ def _environment(study: Study, root: str) -> Callable[[str], str]:
     substitutions: dict[str, str] = {}
     entries = [(name, value) for name, value in study.variables.items() if name != "OUTPUT_PATH"]
     entries += list(study.labels.items())
-    # Not resolve(), which would follow links where Maestro does not.
+    # absolute(), not resolve(): Maestro does not follow links.
     entries += [("OUTPUT_PATH", root), ("SPECROOT", str(Path(study.path).absolute().parent))]
     for name, value in entries:
         label = isinstance(value, str) and "$" in value and bool(substitutions)
@@ -147,7 +148,7 @@ def _edges(study: Study, steps: dict[str, StudyStep]) -> dict[str, list[str]]:
 
 
 def _topological(children: dict[str, list[str]]) -> list[str]:
-    """Return the steps as Maestro's DAG.topological_sort does: depth first, reversed."""
+    """Return the steps in the order of Maestro's DAG.topological_sort: depth first, reversed."""
     order: list[str] = []
     visited: set[str] = set()
     for start in children:
@@ -248,7 +249,7 @@ class _Stage:
             found.update(self.combinations[funnel])
         self.combinations[step.name][name] = None
         if name in self.tasks:
-            # Two combinations with equal labels are one task, of the first; the edges are those of both.
+            # Two combinations with equal labels are one task: the first one's, with the parents of both.
             first = self.tasks[name]
             merged = tuple(dict.fromkeys((*first.parents, *found)))
             self.tasks[name] = msgspec.structs.replace(first, parents=merged)
@@ -266,7 +267,7 @@ class _Stage:
         )
 
     def _command(self, step: StudyStep, workspace: str, funnels: set[str], index: int) -> str:
-        """Return a task's command: parameters first, then workspaces, as Maestro does it."""
+        """Return a task's command with first parameters, then workspaces substituted, as in Maestro."""
         text = str(step.run.get("cmd", ""))
         if index >= 0:
             for key, parameter in self.parameters.items():
@@ -283,7 +284,7 @@ class _Stage:
         return text
 
     def _count(self, value: Any, index: int) -> int:
-        """Return a number of nodes or processes, parameters put in; 0 when none is given."""
+        """Return a step's number of nodes or processes with parameters substituted; 0 for no number."""
         text = str(value or "")
         if index >= 0:
             for parameter in self.parameters.values():

@@ -1,10 +1,10 @@
-"""Maestro and a full disk: workspaces to come go elsewhere, and its own bookkeeping stays writable.
+"""Maestro on a full disk: later workspaces go to another disk, and Maestro's own files stay writable.
 
-Maestro makes a task's workspace when it submits the task (``os.makedirs`` unless the path exists) and
-writes the script into it. A link to a directory, made beforehand where Maestro will look, is a path that
-exists: the script and all that the task writes go through it. Maestro writes ``status.csv`` and
-``<study>.pkl`` again at each look, and dies of a full disk there (OSError in the conductor); both are
-opened by name, so links put in their place lead the writes to WHESL's directory.
+Maestro creates a task's workspace when it submits the task (``os.makedirs`` unless the path exists), and
+writes the script into it. A link to a directory, made in the workspace's place beforehand, is an existing
+path: the script and all files of the task are written through the link. Maestro rewrites ``status.csv`` and
+``<study>.pkl`` at each look, and a full disk ends its conductor then (OSError). Maestro opens both files by
+name, so links in their place lead to WHESL's directory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from whesl.model.workflow import Task, Workflow
 
 _RESERVE = ".whesl-reserve"
 _RESERVE_BYTES = 1 << 20
-_PARTS = 4  # parts of the reserve: one for the full disk, the others for restarted conductors
+# Parts of the reserve: the first is freed when the disk is full, the others for restarted conductors.
+_PARTS = 4
 _PROBE_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -32,21 +33,20 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 def replace_filesystem(
     workflow: Workflow, arguments: Mapping[str, Any], failed: str, configuration: Configuration
 ) -> Configuration:
-    """Make the workspaces that are still to come in a new root, and link them where Maestro looks.
+    """Create later tasks' workspaces below a new root, and links to them in the places that Maestro uses.
 
     Args:
         workflow: the whole workflow.
-        arguments: ``filesystem`` (new root, or a list of candidates: the first with room),
-            ``defaultpath`` (old prefix; the study's root when it is none of its parents), ``min_free``
-            (bytes).
-        failed: the id of the task that raised the exception; its own workspace exists and is left to its
+        arguments: ``filesystem`` (the new root, or a list of candidates, of which the first with room
+            counts), ``defaultpath`` (the old prefix; the study's root unless it is below the prefix),
+            ``min_free`` (bytes).
+        failed: the id of the task that raised the exception, whose own workspace exists and is left to its
             isolator.
         configuration: the task's present configuration.
 
-    Returns the configuration as it is: tasks to come reach the new root through the links, and the failed
-    task is moved by its own JOB step, which carries its files over. What exists already is left as it is; a
-    second call finds its own links and makes what is missing. Raises RefusedError when no candidate can be
-    used.
+    Returns the configuration unchanged: later tasks reach the new root through the links, and the failed task
+    is moved by its own JOB step, which copies its files. Existing workspaces stay; a second call recognises
+    the links and creates missing ones. Raises RefusedError when no candidate can be used.
     """
     old = _old_prefix(str(arguments.get("defaultpath") or ""), workflow.root)
     new = _choose(arguments, old)
@@ -91,7 +91,7 @@ def _choose(arguments: Mapping[str, Any], old: str) -> str:
 
 
 def _place(task: Task, root: Path, target: str, new: str) -> None:
-    """Make one task's workspace at ``target`` and a link to it where Maestro looks."""
+    """Create one task's workspace at ``target``, and a link to it in the place that Maestro uses."""
     place = Path(task.workspace)
     if os.path.lexists(place):
         return
@@ -99,7 +99,7 @@ def _place(task: Task, root: Path, target: str, new: str) -> None:
         _make_private(new, target)
         _make_private(str(root), str(place.parent))
         with contextlib.suppress(FileExistsError):
-            # Maestro was faster: the workspace exists, and is its own.
+            # Maestro has created the workspace meanwhile, and keeps it.
             place.symlink_to(target)
     except OSError as error:
         kind = TransientError if error.errno in _FULL else RefusedError
@@ -110,9 +110,10 @@ def _place(task: Task, root: Path, target: str, new: str) -> None:
 
 
 def _make_private(trusted: str, path: str) -> None:
-    """Make the directories of ``path`` below ``trusted``, each the user's and no link. Raises RefusedError.
+    """Create the directories of ``path`` below ``trusted``; each has to be the user's own, and no link.
 
-    Each is opened without following links from the one above, so none can be exchanged meanwhile.
+    Each directory is opened from its parent without following links, so that nobody can exchange it
+    meanwhile. Raises RefusedError.
     """
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     directory = os.open(trusted, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -147,37 +148,37 @@ def _below(trusted: str, path: str) -> Iterator[str]:
 
 
 class Shelter:
-    """Keeps Maestro's bookkeeping writable while the study's disk is full.
+    """Keeps Maestro's own files writable while the study's disk is full.
 
-    ``look`` is called again and again while Maestro runs, ``close`` once after its end. Nothing here
-    raises: a study without this shelter is a study as it was before.
+    Callers call ``look`` repeatedly while Maestro runs, and ``close`` once after its end. No method raises:
+    the study also runs without this protection.
     """
 
     def __init__(self, root: Path, directory: Path) -> None:
         self._root = root
         self._directory = directory / "bookkeeping"
         self._sheltered: set[str] = set()
-        self._parts: int | None = None  # parts of the reserve that are left; None: not made yet
+        self._parts: int | None = None  # remaining parts of the reserve; None: there is no reserve yet
 
     def look(self) -> None:
-        """Take the next steps that have become possible or necessary since the last call."""
+        """Replace Maestro's new files by links, and keep the reserve up to date."""
         with contextlib.suppress(OSError):
             if not (self._root / "status.csv").exists():
-                # Maestro may still be removing an older directory of this name.
+                # Without status.csv, Maestro may still be removing an older run's directory.
                 return
             for path in (self._root / "status.csv", *self._root.glob("*.pkl")):
-                # <study>.study.pkl is written once, before the first status, and stays.
+                # <study>.study.pkl needs no link: Maestro writes it once, before the first status.
                 if path.name not in self._sheltered and not path.name.endswith(".study.pkl"):
                     self._move(path)
             self._keep_reserve()
 
     def make_room(self) -> None:
-        """Give a part of the reserve free if nothing else is: Maestro is about to write all its scripts."""
+        """Free a part of the reserve on a full disk, before Maestro writes all its scripts again."""
         if self._parts and self._full():
             self._keep(self._parts - 1)
 
     def close(self) -> None:
-        """Put the files back where Maestro would have left them, as far as there is room."""
+        """Move the files back to their places in the study, as far as the disk has room."""
         self._keep(0)
         for name in sorted(self._sheltered):
             place, real = self._root / name, self._directory / name
@@ -187,7 +188,7 @@ class Shelter:
                     shutil.copy2(real, beside)
                     beside.replace(place)
             except OSError:
-                # Still no room: the link stays and shows the same content.
+                # On a disk that is still full, the link stays, with the same content.
                 beside.unlink(missing_ok=True)
 
     def _move(self, path: Path) -> None:
@@ -203,9 +204,10 @@ class Shelter:
         self._sheltered.add(path.name)
 
     def _keep_reserve(self) -> None:
-        """Hold one mebibyte; give a part free when nothing else is, so that Maestro can write a script.
+        """Reserve one mebibyte of disk space; free a part on a full disk, so that Maestro can write a script.
 
-        Only once: running tasks may take what is given, and a conductor that died of that wants room, too.
+        A part is freed only once: running tasks may use it up, and a restarted conductor needs the other
+        parts.
         """
         if self._parts is None:
             self._parts = _PARTS if _allocate(self._root / _RESERVE, _RESERVE_BYTES) else 0
@@ -233,7 +235,7 @@ class Shelter:
 
 
 def _allocate(path: Path, size: int) -> bool:
-    """Whether a file of ``size`` bytes could be made; False only when the disk or the quota is full."""
+    """Whether a file of ``size`` bytes could be created; False only when the disk or the quota is full."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:

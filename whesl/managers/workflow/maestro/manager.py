@@ -1,4 +1,4 @@
-"""Maestro behind the port: read, fluxify, run, and its own steps of recoveries."""
+"""Maestro behind the port: reads, wraps and runs studies, and carries out WMS steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Maestro:
     name = "maestro"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file is meant as a study."""
+        """Whether a file is meant as a study. See the port."""
         return study.looks_like_study(text)
 
     def removed(self, workflow: Workflow) -> Path | None:
@@ -33,7 +33,7 @@ class Maestro:
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return a study's tasks, named and placed as Maestro will do it."""
+        """Return a study's tasks with Maestro's names and workspaces. See the port."""
         if len(sources) != 1:
             raise UsageError("a Maestro study is one file", hint="run several studies one by one")
         if any(word in ("-p", "--pgen") or word.startswith("--pgen=") for word in arguments):
@@ -64,7 +64,7 @@ class Maestro:
         )
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
+        """Return a study with every step's ``cmd`` and ``restart`` wrapped. See the port."""
         plain = self.undo(text, path)
         found = study.parse(plain, str(path))
         programs: list[script_wrapping.Program] = []
@@ -73,7 +73,8 @@ class Maestro:
         notices: list[str] = []
         calls = {
             step.name: _call(step, found, expansion, options, notices)
-            for step in reversed(found.steps)  # of two steps with one name Maestro runs the first
+            # Reversed: of two steps with the same name, Maestro runs the first.
+            for step in reversed(found.steps)
         }
         moved = plain
         if options.out and Path(options.out).resolve() != Path(path).resolve().parent:
@@ -101,7 +102,7 @@ class Maestro:
         )
 
     def undo(self, text: str, path: Path) -> str:
-        """Return a wrapped study as it was."""
+        """Return the original of a wrapped study. See the port."""
         plain = command_wrapping.unwrap_commands(text, str(path))
 
         def former(shell: str) -> str:
@@ -110,7 +111,7 @@ class Maestro:
         return command_wrapping.without_shell(plain, str(path), former)
 
     def verify(self, source: str, environment: Mapping[str, str]) -> None:
-        """Raise UsageError for a study that Maestro refuses; without a Maestro here that is not known."""
+        """Raise UsageError for a study that Maestro refuses, where Maestro is installed. See the port."""
         try:
             program = programs.find_program("maestro", environment)
         except UsageError:
@@ -118,8 +119,10 @@ class Maestro:
         programs.verify(program, source, environment)
 
     def check(self, plan: RunPlan) -> None:
-        """Refuse a study for another resource manager, a directory of which Maestro makes two words, and what
-        Maestro itself refuses.
+        """Raise UsageError for a study that cannot be run.
+
+        These are studies for another resource manager, studies in a directory with blanks, where Maestro
+        would split the path, and studies that Maestro itself refuses.
         """
         program, environment = program_of(plan)
         programs.verify(program, plan.files[0], environment)
@@ -129,14 +132,14 @@ class Maestro:
         return Conductor(plan)
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return the tasks of steps with nodes or processes; Maestro runs the others where it runs."""
+        """Return the tasks of steps with nodes or processes; Maestro runs other tasks on its own host."""
         scheduled = {step.name for step in study.load(Path(plan.files[0])).steps if step.scheduled}
         return frozenset(task.id for task in plan.workflow.tasks if task.step in scheduled)
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out WMS FILESYSTEM.REPLACE; Maestro has nothing else to change while it runs."""
+        """Carry out WMS FILESYSTEM.REPLACE, the only WMS step for a running Maestro."""
         if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
             raise RefusedError(
                 f"Maestro cannot carry out {step.resource}.{step.operation}",
@@ -161,7 +164,7 @@ def _call(
         spares = 0
     return options.call(
         step.name,
-        # The labels are those that Maestro joins to the name of each combination.
+        # The labels that Maestro appends to the name of each combination's task.
         instance=".".join(f"$({key}.label)" for key in expansion.parameters[step.name]),
         workspace="$(WORKSPACE)",
         nodes=str(nodes),
@@ -172,10 +175,10 @@ def _call(
 
 
 def _tasks(step: study.StudyStep, found: study.Study) -> str:
-    """Return what a job asks for as a whole beside its nodes.
+    """Return a job's total number of tasks (``--ntasks``), '' where its script does not see one.
 
-    Maestro's Slurm adapter writes --ntasks beside --nodes only when the batch block has procs; a job of Flux
-    shows its script no such number.
+    Maestro's Slurm adapter writes --ntasks besides --nodes only when the batch block has procs. A Flux job's
+    script does not see such a number.
     """
     if found.scheduler == "flux" or not found.batch.get("procs"):
         return ""
@@ -193,7 +196,7 @@ def _check_labels(found: study.Study) -> None:
 
 
 def _fix_specroot(text: str, path: Path) -> str:
-    """Write the study's directory out where ``$(SPECROOT)`` stands, for a copy in another place."""
+    """Return the text with the study's directory in place of ``$(SPECROOT)``, for a copy elsewhere."""
     root = str(path.absolute().parent)
     fixed = text.replace("$(SPECROOT)", root)
     if fixed != text:

@@ -1,7 +1,7 @@
-"""Maestro's programs, and for Flux those whose Python has Flux's bindings too.
+"""Finds Maestro's programs, and for Flux a Maestro whose Python can import Flux's bindings.
 
-Maestro's Flux adapter needs the bindings inside its own process. They are compiled for one version of Python,
-so the Maestro beside our interpreter may not be able to use them while the one that the user runs today can.
+Maestro's Flux adapter needs the bindings in its own process. The bindings are compiled for one version of
+Python, so the Maestro beside WHESL's interpreter may fail to import them, while the user's own Maestro can.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from whesl.model.errors import UsageError
 
 _TIMEOUT = 60.0  # seconds to import Maestro and the bindings
 _REFUSED = 3
-# What `maestro run` does until its first job, in a directory that is removed again; git repositories are not
-# fetched. An error of a call from here, and a module that is not here, is of another Maestro's interface.
+# A program that does what `maestro run` does up to its first job, in a temporary directory and without
+# fetching git repositories. An error in one of its own calls, or a missing module, means that Maestro has
+# another interface.
 VERIFY = f"""\
 import logging, os, sys, tempfile, traceback
 
@@ -76,9 +77,13 @@ _SHEBANG = re.compile(r"#!\s*(\S*python[0-9.]*)\s*$")
 
 
 def find_program(name: str, environment: Mapping[str, str]) -> str:
-    """Return one of Maestro's programs: the one beside our interpreter, or else the first on PATH.
+    """Return the path of one of Maestro's programs: beside WHESL's interpreter, or else the first on PATH.
 
-    Raises UsageError when there is none.
+    Args:
+        name: the program's name.
+        environment: the environment whose PATH is searched.
+
+    Raises UsageError where the program is not found.
     """
     found = next(_programs(name, environment), "")
     if not found:
@@ -90,17 +95,17 @@ def find_program(name: str, environment: Mapping[str, str]) -> str:
 
 
 def with_flux(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return a ``maestro`` that can talk to Flux, and the environment in which it can.
+    """Return a ``maestro`` that can import Flux's bindings, and the environment that it needs.
 
-    Each Maestro is tried as the environment is, then with the bindings that came with the ``flux`` command
-    on PYTHONPATH. Raises UsageError when none can.
+    Each Maestro is tried first in the given environment, then with the bindings of the ``flux`` command on
+    PYTHONPATH. Raises UsageError when no Maestro can import them.
     """
     find_program("maestro", environment)
     why = ""
     for program in _programs("maestro", environment):
         interpreter = _interpreter(program)
         if interpreter is None:
-            return program, dict(environment)  # a wrapper knows what it does
+            return program, dict(environment)  # a wrapper, which finds the bindings itself
         for candidate in _environments(environment):
             why = _import(interpreter, candidate)
             if not why:
@@ -113,14 +118,14 @@ def with_flux(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def verify(program: str, study: str, environment: Mapping[str, str]) -> None:
-    """Have a ``maestro`` prepare a study up to its first job. What cannot be tried is left to it.
+    """Let a ``maestro`` prepare a study up to its first job, as far as its interface is known.
 
     Args:
-        program: the ``maestro``.
-        study: the file.
-        environment: of the program.
+        program: the path of ``maestro``.
+        study: the study's file.
+        environment: the program's environment.
 
-    Raises UsageError with Maestro's own words when it refuses the study.
+    Raises UsageError, with Maestro's own words, when Maestro refuses the study.
     """
     interpreter = _interpreter(program)
     if interpreter is None:
@@ -156,7 +161,7 @@ def _programs(name: str, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _interpreter(program: str) -> str | None:
-    """Return the Python of a console script, None for a program of another kind."""
+    """Return the Python interpreter of a console script, None for any other program."""
     with Path(program).open("rb") as file:
         found = _SHEBANG.match(file.readline(4096).decode(errors="replace"))
     return found.group(1) if found else None
@@ -182,7 +187,7 @@ def _environments(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def _import(interpreter: str, environment: Mapping[str, str]) -> str:
-    """Return why Maestro and the bindings cannot be imported together, '' when they can."""
+    """Return the reason why Maestro and Flux's bindings cannot be imported together, '' when they can."""
     try:
         result = subprocess.run(
             [interpreter, "-c", "import maestrowf, flux.job"],

@@ -1,10 +1,10 @@
-"""Maestro at work: started in the foreground, watched, cancelled in its own way, continued when it dies.
+"""Runs Maestro in the foreground, watches it, cancels it in Maestro's own way, restarts it when it dies.
 
-Its conductor ends with a traceback when it cannot write (a full disk) or cannot ask the scheduler. The
-study's record lies on disk, but a conductor started on it begins with all steps anew (maestrowf issue 51).
-Behind the sbatch that submits once, that is harmless: each step is told the job that it has already,
-running or completed. So the conductor is started again, a few times, unless a step has failed (it would
-be run once more) or has run on this machine, where nothing stands between it and a second run.
+Maestro's conductor ends with a traceback when it cannot write (a full disk) or cannot ask the scheduler. A
+new conductor on the study's record begins again with all steps (maestrowf issue 51). With WHESL's sbatch,
+which submits each task once, that is harmless: each step gets the job that it already has, running or
+completed. So WHESL restarts the conductor a few times, unless a step has failed (which would run once more),
+or has run on this machine, where nothing prevents a second run.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from whesl.managers.workflow.maestro.programs import find_program, with_flux
 from whesl.managers.workflow.port import RunPlan
 from whesl.model.errors import UsageError
 
-# maestrowf.abstracts.enums.StudyStatus: what `maestro run -fg` ends with.
+# The exit statuses of `maestro run -fg` (maestrowf.abstracts.enums.StudyStatus).
 FINISHED, FAILURE, CANCELLED = 0, 2, 3
 _CANCEL_FILE = ".cancel.lock"
 _GOOD = frozenset({"FINISHED", "DRYRUN"})
-# Of a step on this machine, and of any other, in which the study can go on.
+# Steps' states in which a conductor can be restarted: of steps on this machine, and (_GOING) of submitted
+# steps.
 _UNTOUCHED = frozenset({"INITIALIZED"})
 _GOING = _UNTOUCHED | {"PENDING", "WAITING", "RUNNING", "FINISHING", "FINISHED", "QUEUED"}
 _DIED = frozenset({1, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS})
-# Seconds before the conductor is started again: a full disk is being dealt with meanwhile.
+# Seconds before each restart of the conductor, in which a recovery can deal with a full disk.
 _PAUSES = (2.0, 5.0, 15.0)
 
 
@@ -60,14 +61,14 @@ class Conductor:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=self._environment,
-                # A Ctrl-C of the terminal is translated here; Maestro would just die of it.
+                # A Ctrl-C of the terminal reaches Maestro only by ``cancel``: it would end Maestro at once.
                 start_new_session=True,
             )
 
     def poll(self) -> int | None:
-        """Return Maestro's exit status (128 + n for signal n), None while it runs or is started again.
+        """Return Maestro's exit status (128 + n for signal n), None while Maestro runs or is being restarted.
 
-        Maestro's status of success is not believed when its own table has a step that is not finished.
+        A status of success counts as a failure when Maestro's own table has an unfinished step.
         """
         if self._status is not None:
             return self._status
@@ -96,17 +97,17 @@ class Conductor:
         return self._status
 
     def _may_go_on(self) -> bool:
-        """Whether a conductor that begins anew would do nothing twice."""
+        """Whether a restarted conductor would run no step twice."""
         states = self.states()
         if not states or not any(self._root.glob("*.study.pkl")):
-            # It died before the study was written down: a mistake in it, most likely.
+            # Maestro died before it wrote the study's record, most likely by an error in the study.
             return False
         here = {step.name for step in study.load(Path(self._plan.files[0])).steps if not step.scheduled}
         steps = {task.name: task.step for task in self._plan.workflow.tasks}
         return all(state in (_UNTOUCHED if steps[name] in here else _GOING) for name, state in states.items())
 
     def states(self) -> dict[str, str]:
-        """Return each task's state from Maestro's ``status.csv``; {} while there is none."""
+        """Return each task's state from Maestro's ``status.csv``; {} without that file."""
         try:
             rows = (self._root / "status.csv").read_text().splitlines()[1:]
         except OSError:
@@ -114,16 +115,16 @@ class Conductor:
         return read_status(rows, [task.name for task in self._plan.workflow.tasks])
 
     def cancel(self) -> None:
-        """Do what ``maestro cancel`` does: Maestro cancels its jobs at its next look and ends."""
+        """Do the same as ``maestro cancel``: at its next look, Maestro cancels its jobs and ends."""
         self._stopped = True
         try:
             (self._root / _CANCEL_FILE).touch()
         except OSError:
-            # Before the study's directory exists, nothing has been submitted.
+            # Without the study's directory, Maestro has submitted no job.
             self.kill()
 
     def kill(self) -> None:
-        """Kill Maestro and all that it started on this machine."""
+        """Kill Maestro and all processes that it started on this machine."""
         self._stopped = True
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -131,7 +132,7 @@ class Conductor:
 
 
 def _adapter(plan: RunPlan) -> str:
-    """Return the study's adapter. Raises UsageError when it submits to another resource manager."""
+    """Return the study's adapter. Raises UsageError for an adapter of another resource manager."""
     adapter = study.load(Path(plan.files[0])).scheduler
     rjms = plan.environment.get("WHESL_RJMS", "")
     if adapter != "local" and rjms and (adapter == "flux") != (manager_table.manager(rjms).command == "flux"):
@@ -145,7 +146,7 @@ def _adapter(plan: RunPlan) -> str:
 def program_of(plan: RunPlan) -> tuple[str, Mapping[str, str]]:
     """Return Maestro's program for a study, and the environment that it needs.
 
-    Raises UsageError when there is none, or when it could not do what the study asks for.
+    Raises UsageError when Maestro is not installed, or could not run the study.
     """
     adapter = _adapter(plan)
     _refuse_blanks(plan, adapter)
@@ -155,10 +156,10 @@ def program_of(plan: RunPlan) -> tuple[str, Mapping[str, str]]:
 
 
 def _refuse_blanks(plan: RunPlan, adapter: str) -> None:
-    """Say before anything is submitted what sbatch would say of half a path.
+    """Raise UsageError for a path with blanks, which Maestro would split.
 
-    Maestro's adapters for Slurm and LSF (maestrowf 1.2.1, ``slurmscriptadapter.py``: submit) join the command
-    with blanks and give it to a shell.
+    Maestro's adapters for Slurm and LSF (maestrowf 1.2.1, ``slurmscriptadapter.py``: submit) join the
+    submission command with blanks and pass it to a shell.
     """
     bad = re.search(r"[\s;&|<>()$`'\"\\*?]", plan.workflow.root)
     if bad and adapter not in ("local", "flux"):
@@ -172,15 +173,19 @@ def _refuse_blanks(plan: RunPlan, adapter: str) -> None:
 def read_status(rows: list[str], names: list[str]) -> dict[str, str]:
     """Return the state of each task from the rows of ``status.csv``.
 
-    Maestro joins the columns with commas and quotes nothing, so a row is recognised by the task's name.
+    Maestro joins the columns with commas and without quotes, so the task's name identifies a row.
+
+    Args:
+        rows: the file's rows, without the header.
+        names: the tasks' names.
     """
     found: dict[str, str] = {}
     by_length = sorted(names, key=len, reverse=True)
     for row in rows:
         name = next((name for name in by_length if row.startswith(name + ",")), None)
         if name is not None:
-            # After the name: job id, workspace, state. The workspace is WHESL's name for it, so without
-            # a comma (Maestro strips them from directories).
+            # The columns after the name: job id, workspace, state. A workspace has no comma, because Maestro
+            # removes commas from directories' names.
             columns = row[len(name) + 1 :].split(",")
             if len(columns) > 2:
                 found[name] = columns[2]

@@ -1,7 +1,7 @@
 """A Maestro study file as records: steps, environment, parameters, batch settings.
 
-Read with the same library and rules as Maestro reads it (PyYAML, YAML 1.1), since labels, and with them
-the names of tasks and directories, are made of the values as that library prints them.
+The file is read with Maestro's library and rules (PyYAML, YAML 1.1), because labels, and with them the names
+of tasks and directories, are made of the values as that library prints them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SECTIONS = ("description", "study")
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """One global parameter: its values and labels, one for each combination, as text."""
+    """One global parameter: its values and labels as text, one for each combination."""
 
     key: str
     values: tuple[str, ...]
@@ -31,7 +31,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step as written; ``run`` holds its keys with any YAML values."""
+    """One step as the user wrote it; ``run`` holds the keys of its ``run`` section with any YAML values."""
 
     name: str
     description: str
@@ -39,12 +39,12 @@ class StudyStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def depends(self) -> tuple[str, ...]:
-        """The step names it depends on, funnels with their ``*``."""
+        """The names of the steps that this step depends on, funnels with their ``*``."""
         return tuple(str(name) for name in self.run.get("depends") or ())
 
     @property
     def scheduled(self) -> bool:
-        """Whether Maestro submits it; others run where Maestro runs."""
+        """Whether Maestro submits the step as a job; other steps run on Maestro's host."""
         return bool(self.run.get("nodes") or self.run.get("procs"))
 
 
@@ -62,20 +62,20 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shell(self) -> str:
-        """What Maestro writes behind ``#!`` (``batch.shell``)."""
+        """The interpreter that Maestro writes after ``#!`` (``batch.shell``)."""
         return str(self.batch.get("shell") or "/bin/bash")
 
     @property
     def scheduler(self) -> str:
-        """Maestro's adapter: local, slurm, ..."""
+        """The name of Maestro's adapter: local, slurm, ..."""
         return str(self.batch.get("type") or "local")
 
     def output_root(self, out: str = "", *, now: float | None = None) -> str:
-        """Return the directory of a run as Maestro chooses it.
+        """Return the directory that Maestro chooses for a run.
 
         Args:
-            out: the argument of ``maestro run -o``; '' for none.
-            now: seconds since the epoch, for the time in the directory's name; None for the clock.
+            out: the argument of ``maestro run -o``; '' without that option.
+            now: seconds since the epoch, for the time in the directory's name; None for the clock's time.
         """
         if out:
             return os.path.abspath(out)  # noqa: PTH100 - Maestro's own rule; resolve() would follow links
@@ -86,7 +86,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def safe_name(text: str) -> str:
-    """Return a directory's name as Maestro makes it: letters, digits, ``-_.()``; blanks as underscores."""
+    """Return Maestro's directory name for a text: letters, digits, ``-_.()``, with blanks as underscores."""
     return re.sub(r"[^-_.() a-zA-Z0-9]", "", text).replace(" ", "_")
 
 
@@ -96,12 +96,19 @@ def looks_like_study(text: str) -> bool:
 
 
 def load(path: Path) -> Study:
-    """Read a study file. Raises UsageError when it is none, or one that Maestro would refuse."""
+    """Read a study file. Raises UsageError for another file, or a study that Maestro would refuse."""
     return parse(text_of(path), str(path))
 
 
 def parse(text: str, path: str) -> Study:
-    """Return the records of a study's text. Raises UsageError as ``load`` does."""
+    """Return a study from its text.
+
+    Args:
+        text: the study's text.
+        path: the study's file, for messages.
+
+    Raises UsageError for other text, or a study that Maestro would refuse.
+    """
     document = yaml_loading.values(text, path)
     if not isinstance(document, dict) or any(section not in document for section in _SECTIONS):
         raise UsageError(
@@ -186,7 +193,7 @@ def _parameters(section: dict[str, Any], path: str) -> tuple[Parameter, ...]:
 
 
 def _dependencies(section: dict[str, Any], path: str) -> tuple[tuple[str, str], ...]:
-    """Name and place of every dependency: Maestro puts the place wherever the name's token stands."""
+    """Return every dependency's name and path; Maestro replaces the name's token by the path."""
     found: list[tuple[str, str]] = []
     for item in _list(section.get("paths"), path, "env.dependencies.paths"):
         entry = _mapping(item, path, "env.dependencies.paths")

@@ -1,4 +1,4 @@
-"""YAML as Maestro reads it, with one error for everything that is none."""
+"""Reads YAML as Maestro does, with UsageError for every text that is no YAML."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import yaml
 
 from whesl.model.errors import UsageError
 
-# Values of a study once its aliases are followed, beyond those that are written out, and how deep they may
-# lie: a short text can stand for more than any memory holds, or contain itself.
+# Limits on the values that aliases add to a document, and on the depth of values: by aliases, a short text
+# can stand for more values than fit into memory, or contain itself.
 MOST_VALUES = 20_000
 DEEPEST = 100
-# What PyYAML raises beside its own errors: for a day that there is not, a tag that does not fit, ...
+# Errors that PyYAML raises besides its own ones, such as for an impossible date or a wrong tag.
 _BROKEN = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
@@ -20,10 +20,10 @@ def values(text: str, path: str) -> Any:
     """Return a document's values.
 
     Args:
-        text: the document.
-        path: its name, for messages.
+        text: the document's text.
+        path: the document's file, for messages.
 
-    Raises UsageError for what is no YAML, or stands for too much.
+    Raises UsageError for text that is no YAML, or stands for too many values.
     """
     document = _read(lambda: yaml.safe_load(text), path)
     count = 0
@@ -43,7 +43,14 @@ def values(text: str, path: str) -> Any:
 
 
 def nodes(text: str, path: str) -> Any:
-    """Return a document's tree of nodes with their places, None for an empty one. Raises UsageError."""
+    """Return a document's tree of nodes with their positions, None for an empty document.
+
+    Args:
+        text: the document's text.
+        path: the document's file, for messages.
+
+    Raises UsageError for text that is no YAML.
+    """
     return _read(lambda: yaml.compose(text, Loader=yaml.SafeLoader), path)
 
 

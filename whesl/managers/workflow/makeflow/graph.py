@@ -1,7 +1,7 @@
-"""Makeflow's workflows as JSON: rules with a command, the files that it reads and those that it writes.
+"""Reads Makeflow's workflows in JSON: rules with a command, its input files and its output files.
 
-The format is JX without expressions (``makeflow --json``); ``jx2json`` of CCTools writes it from JX, and what
-is written so is exactly what Makeflow runs.
+The format is JX without expressions (``makeflow --json``). ``jx2json`` of CCTools writes it from JX; Makeflow
+runs exactly the resulting rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whesl.model.errors import UsageError
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule: its place among the rules, its task's names, its command, the rules whose files it reads."""
+    """One rule: its index, its task's names, its command, and the rules whose output files it reads."""
 
     index: int
     step: str
@@ -42,7 +42,14 @@ def looks_like_makeflow(text: str) -> bool:
 
 
 def parse(text: str, path: str) -> dict[str, Any]:
-    """Return a workflow's JSON. Raises UsageError."""
+    """Return a workflow's JSON object.
+
+    Args:
+        text: the workflow's text.
+        path: the workflow's file, for messages.
+
+    Raises UsageError for other text.
+    """
     try:
         found = msgspec.json.decode(text.encode(errors="surrogateescape"), type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as error:
@@ -53,10 +60,14 @@ def parse(text: str, path: str) -> dict[str, Any]:
 def rules(found: dict[str, Any], path: str) -> list[Rule]:
     """Return a workflow's rules.
 
-    A task's step is the rule's ``category``, or else the name of its first output up to the first point. Of
-    several rules of one step each has its first output for an instance.
+    A task's step is the rule's ``category``, or else the name of its first output file up to the first dot.
+    Where several rules have the same step, the first output file is the task's instance.
 
-    Raises UsageError with all that Makeflow would refuse, or that cannot be wrapped.
+    Args:
+        found: the workflow's JSON object.
+        path: the workflow's file, for messages.
+
+    Raises UsageError for rules that Makeflow would refuse, or that cannot be wrapped.
     """
     wrong: list[str] = []
     made: dict[str, int] = {}
@@ -100,11 +111,11 @@ def rules(found: dict[str, Any], path: str) -> list[Rule]:
 
 
 def _files(rule: dict[str, Any], key: str) -> list[str] | None:
-    """Return the files of a rule as the task names them, None where it is no list of files."""
+    """Return a rule's files by their names in the workflow, None for a value that is no list of files."""
     listed = rule.get(key, [])
     if not isinstance(listed, list):
         return None
-    # A file under another name in the task's directory is an object.
+    # A file that has another name in the task's directory is an object.
     names = [file.get("dag_name") if isinstance(file, dict) else file for file in listed]
     found = [name for name in names if isinstance(name, str) and name]
     return found if len(found) == len(names) else None

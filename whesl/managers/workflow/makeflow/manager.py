@@ -1,4 +1,4 @@
-"""Makeflow behind the port: its JSON read, each rule's command wrapped, its program run."""
+"""Makeflow behind the port: reads its JSON, wraps each rule's command, runs its program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
-# What the workflow was, for ``undo``; Makeflow passes over keys that it does not know.
+# The key with the workflow's original text, for ``undo``; Makeflow ignores unknown keys.
 _WAS = "whesl_was"
 _SHELL = "/bin/sh -c"
 
@@ -29,13 +29,13 @@ class Makeflow:
     name = "makeflow"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file has rules with outputs."""
+        """Whether a file has rules with output files. See the port."""
         return graph.looks_like_makeflow(text)
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the rules as tasks; a rule waits for those whose outputs are its inputs."""
+        """Return the rules as tasks; a rule waits for the rules that write its input files. See the port."""
         path = _one(sources)
         text = text_of(path)
         rules = graph.rules(graph.parse(self.undo(text, path), str(path)), str(path))
@@ -55,7 +55,7 @@ class Makeflow:
         return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a workflow with ``whesl exec`` before each rule's command."""
+        """Return a workflow with ``whesl exec`` before each rule's command. See the port."""
         plain = self.undo(text, path)
         found = graph.parse(plain, str(path))
         for rule in graph.rules(found, str(path)):
@@ -63,20 +63,20 @@ class Makeflow:
             words = shlex.join(task_command(call))
             wrapped = f"{words} {_SHELL} {shlex.quote(rule.command)}"
             found["rules"][rule.index]["command"] = wrapped
-        # The text as it was stands behind, for ``undo``: its numbers and spaces too.
+        # The original text follows for ``undo``, which restores numbers and white space, too.
         return Fluxified(text=json.dumps({**found, _WAS: plain}, indent=1) + "\n")
 
     def undo(self, text: str, path: Path) -> str:
-        """Return a wrapped workflow as it was."""
+        """Return the original of a wrapped workflow. See the port."""
         was = graph.parse(text, str(path)).get(_WAS)
         return was if isinstance(was, str) else text
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where there is no Makeflow."""
+        """Raise UsageError where Makeflow is not installed."""
         self._program(plan)
 
     def start(self, plan: RunPlan) -> Foreground:
-        """Start Makeflow in the directory of the run; what it submits to is the user's choice (``-T``)."""
+        """Start Makeflow in the run's directory; the user chooses the batch system (``-T``)."""
         command = (self._program(plan), "--json", *plan.arguments, plan.files[0])
         return Foreground(plan, command, Path(plan.workflow.root))
 
@@ -85,13 +85,13 @@ class Makeflow:
         return find("makeflow", plan.environment, hint)
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return none: Makeflow's own jobs carry no task's name, and tell of it when they run."""
+        """Return no tasks: Makeflow's jobs do not name their tasks before they run."""
         return frozenset()
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
         return without_workspaces.apply("Makeflow knows", step, configuration)
 
 

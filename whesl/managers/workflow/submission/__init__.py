@@ -1,5 +1,5 @@
-"""What stands first on a workflow manager's PATH: ``sbatch`` or ``flux``, and Flux's Python bindings.
+"""WHESL's submission commands, first on a workflow manager's PATH: ``sbatch``, ``flux`` or ``qsub``.
 
-It adds to a wrapped job what the manager does not write (no kill on node loss, no requeue, spare nodes, a
-token), and sees to it that every submission happens exactly once.
+The commands, and a Python package for Flux's bindings, add the options that a wrapped job needs (no kill on
+node loss, requeue, spare nodes, a token), and make sure that every submission happens exactly once.
 """

@@ -1,7 +1,7 @@
-"""Bad nodes for submission commands: the coordinator's memory as a file, which is read without asking it.
+"""The file with the coordinator's bad nodes, which submission commands read without asking the coordinator.
 
-A node that eats jobs is always free, and so gets the next one too (toil#5400). The file is a list of
-``BadNode`` as JSON, replaced as a whole; a missing or strange one means that no node is avoided.
+A node on which jobs fail at once is always free, and so gets the next job, too (toil#5400). The file is a
+list of ``BadNode`` as JSON, replaced as a whole; without a readable file, no node is avoided.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
 from whesl.model.workflow import BadNode
 
-# An exclusion is hard for a scheduler: a long list would leave large jobs nowhere to run.
+# The most nodes to avoid: schedulers never use an excluded node, so a long list could keep large jobs from
+# running.
 LONGEST = 32
 
 
 def bad_nodes_file(home: Path) -> Path:
-    """Return the file's place below WHESL_HOME."""
+    """Return the path of the bad nodes' file below WHESL_HOME."""
     return places.bad_nodes(home)
 
 
 def publish(home: Path, nodes: Iterable[BadNode]) -> None:
-    """Replace the file. One that cannot be written leaves the old list, and nothing else fails for it."""
+    """Replace the bad nodes' file; where that fails, the old file stays, without an error.
+
+    Args:
+        home: WHESL_HOME.
+        nodes: the bad nodes.
+    """
     target = bad_nodes_file(home)
     beside = target.with_suffix(".new")
     with contextlib.suppress(OSError):
@@ -41,7 +47,7 @@ def read(home: Path, now: float) -> tuple[str, ...]:
 
     Args:
         home: WHESL_HOME.
-        now: seconds since the epoch; what has expired is left out, and what is only suspected.
+        now: seconds since the epoch; expired and only suspected nodes are left out.
     """
     try:
         file = os.open(bad_nodes_file(home), os.O_RDONLY | os.O_NOFOLLOW)

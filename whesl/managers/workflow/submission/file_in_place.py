@@ -1,9 +1,9 @@
-"""A file seen in another one's place, by one process and its children alone.
+"""Shows a file under another file's path, to one process and its children only.
 
-sbatch writes down the path by which it has read a script (``Command=`` of ``scontrol show job``), and scripts
-find their own directory by it. So the real sbatch reads a wrapped copy under the name of the user's own file:
-in a mount namespace of its own (mount_namespaces(7)), and for ordinary users in a user namespace around that,
-in which they stay who they are (user_namespaces(7)). Both end with the process.
+sbatch records the path of the script that it has read (``Command=`` of ``scontrol show job``), and scripts
+find their own directory by that path. So the real sbatch reads a wrapped copy under the path of the user's
+own file: in a mount namespace of its own (mount_namespaces(7)), and for ordinary users inside a user
+namespace in which they keep their ids (user_namespaces(7)). Both namespaces end with the process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-# sched.h and sys/mount.h
+# Constants of sched.h and sys/mount.h.
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
 _MS_BIND = 4096
@@ -20,13 +20,13 @@ _MS_PRIVATE = 1 << 18
 
 
 def put(copy: str, place: str) -> None:
-    """Let this process, which has no other thread, see a file in another one's place.
+    """Let this process, which must have only one thread, see a file under another file's path.
 
     Args:
-        copy: the file to be seen.
-        place: the file whose name it is to have.
+        copy: the file with the content.
+        place: the file under whose path the content appears.
 
-    Raises OSError where the system does not allow that.
+    Raises OSError where the system does not allow mounts.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
@@ -35,7 +35,7 @@ def put(copy: str, place: str) -> None:
         _write("setgroups", "deny")
         _write("uid_map", f"{user} {user} 1")
         _write("gid_map", f"{group} {group} 1")
-    # What is mounted here is to be seen nowhere else.
+    # Private mounts are not visible outside this namespace.
     _check(libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None))
     _check(libc.mount(os.fsencode(copy), os.fsencode(place), None, _MS_BIND, None))
 

@@ -1,10 +1,9 @@
-"""The Python package ``flux`` that stands first on a workflow manager's PYTHONPATH.
+"""Writes the Python package ``flux`` that stands first on a workflow manager's PYTHONPATH.
 
-Maestro's Flux adapter submits with ``flux.job.submit`` inside its own process, where no command can stand in
-front. This package takes itself away, loads the real bindings in its place, and hands those submissions that
-run a wrapped script to the ``flux`` command in front (``whesl.managers.workflow.submission.flux_command``);
-all else is the real bindings'. It has to run under the manager's Python, whatever version that is, so it
-needs nothing of ours.
+Maestro's Flux adapter submits with ``flux.job.submit`` in its own process, where no command on PATH can
+intervene. The package replaces itself by the real bindings, and passes submissions of wrapped scripts to
+WHESL's ``flux`` command (``whesl.managers.workflow.submission.flux_command``); everything else stays with the
+real bindings. The package runs under the manager's Python, of any version, so it imports nothing of WHESL.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from whesl.files import file_retry
 
-# Names the variable that has the user's own PYTHONPATH.
+# The variable with the user's own PYTHONPATH.
 OUTER = "WHESL_OUTER_PYTHONPATH"
 _PACKAGE = '''\
 """Stands in front of Flux's Python bindings: wrapped scripts are submitted once, by the command in front."""
@@ -91,8 +90,8 @@ def install(directory: Path, command: Path) -> None:
     """Write the package.
 
     Args:
-        directory: to be put first on PYTHONPATH; made when missing.
-        command: the ``flux`` in front.
+        directory: the package's directory, for PYTHONPATH; created when missing.
+        command: the path of WHESL's ``flux``.
     """
     package = directory / "flux"
     package.mkdir(mode=0o700, parents=True, exist_ok=True)

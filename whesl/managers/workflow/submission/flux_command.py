@@ -1,8 +1,8 @@
 """The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/flux``: submits a wrapped script once.
 
-``flux batch``, ``flux submit`` and ``flux run`` are asked by ``--dry-run`` which jobspec they would submit,
-so that their options and directives (RFC 36) are read by Flux alone; ``flux job submit`` is given one (the
-Python bindings in front use it). That jobspec is changed and submitted. Everything else is the real flux's.
+The real ``flux batch``, ``flux submit`` and ``flux run`` print their jobspec with ``--dry-run``, so that Flux
+itself reads options and directives (RFC 36). ``flux job submit``, which WHESL's Python package calls, gets a
+jobspec. The program changes and submits the jobspec. The real flux runs all other commands.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from whesl.managers.workflow.submission import flux_directives, jobspec, submit_
 from whesl.managers.workflow.submission.jobspec import Jobspec
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
-_TIMEOUT = 120.0  # seconds for one command of Flux
+_TIMEOUT = 120.0  # seconds for one command of the real flux
 _COMMANDS = ("batch", "submit", "run")
-# Submissions of many jobs by one call; none of them is a wrapped task.
+# Options of calls that submit many jobs, no job, or a command instead of a script: never a wrapped task.
 _BULK = ("--cc", "--bcc", "--dry-run", "--wrap")
 _NAMED_URGENCY = {"default": "16", "hold": "0", "expedite": "31"}
-# What libflux and its commands say when the broker is not there, or went away (strerror(3)).
+# Messages of libflux and its commands when the broker is missing, or has gone away (strerror(3)).
 _UNCLEAR = re.compile(
     r"unable to connect|flux_open|connection (?:refused|reset)|no route to host|broken pipe|timed out"
     r"|function not implemented|lost connection",
     re.IGNORECASE,
 )
-# What Python says at the end when a command of Flux's cannot be loaded.
+# Python's last line when a command of Flux cannot be imported.
 _IMPORT = re.compile(r"^(ImportError|ModuleNotFoundError)\b", re.MULTILINE)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
-    """A submission: the jobspec, options that are no part of one, and how to go on with the job."""
+    """A submission: the jobspec, the options outside it, and the flux command to run on the submitted job."""
 
     jobspec: Jobspec
     urgency: str = ""
@@ -48,15 +48,15 @@ class _Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main(directory: str, real: str, arguments: Sequence[str]) -> int:
-    """Be flux.
+    """Run as ``flux``: submit a wrapped script once; pass any other call to the real flux.
 
     Args:
-        directory: of the workflow's commands, which is kept out of the job's PATH.
-        real: the real flux.
-        arguments: what the caller wrote behind ``flux``.
+        directory: the directory of the workflow's commands, which is removed from the job's PATH.
+        real: the path of the real flux.
+        arguments: the caller's arguments of ``flux``.
     """
     hidden = (directory, str(python_directory(Path(directory))))
-    # From here on, for the adapters' commands too, the real ones.
+    # From here on, this process and the adapters find the real commands and bindings.
     for name in ("PATH", "PYTHONPATH"):
         if name in os.environ:
             os.environ[name] = jobspec.without(os.environ[name], hidden)
@@ -84,7 +84,7 @@ def main(directory: str, real: str, arguments: Sequence[str]) -> int:
 
 
 def python_directory(commands: Path) -> Path:
-    """Return where the Python package that stands first lives, beside the commands."""
+    """Return the directory of WHESL's Python package ``flux``, beside the directory of the commands."""
     return commands.parent / "python"
 
 
@@ -96,7 +96,18 @@ def submit(
     urgency: str = "",
     flags: Sequence[str] = (),
 ) -> str:
-    """Submit a wrapped script's jobspec once and return the job's id; raises WheslError."""
+    """Submit a wrapped script's jobspec once and return the job's id.
+
+    Args:
+        real: the path of the real flux.
+        wanted: the jobspec.
+        wrapped: the options in the wrapped script.
+        hidden: WHESL's directories, which are removed from the job's PATH and PYTHONPATH.
+        urgency: the job's urgency, '' for the default.
+        flags: the job's flags.
+
+    Raises WheslError.
+    """
     options = [f"--urgency={urgency}"] if urgency else []
     if flags:
         options.append(f"--flags={','.join(flags)}")
@@ -113,7 +124,12 @@ def submit(
 
 
 def impossible(real: str, spec: Jobspec) -> str:
-    """Return why the instance could never run such a job, '' when it could or does not say."""
+    """Return the reason why the Flux instance could never run a job, '' when it could or gives no answer.
+
+    Args:
+        real: the path of the real flux.
+        spec: the job's jobspec.
+    """
     try:
         result = _flux(real, ["job-validator", "--jobspec-only", "--plugins=feasibility"], _encode(spec))
         said = msgspec.json.decode(result.stdout.splitlines()[-1] if result.stdout else "{}")
@@ -125,9 +141,11 @@ def impossible(real: str, spec: Jobspec) -> str:
 
 
 def options_outside(words: Sequence[str], script_text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the urgency and the flags of a call, the two things that no jobspec holds.
+    """Return the urgency and the flags of a call, which a jobspec does not hold.
 
-    The command line overrides a script's directives.
+    Args:
+        words: the call's options, which override the script's directives.
+        script_text: the script's text.
     """
     found = flux_directives.parse(script_text)
     flux_directives.take(list(words), found)
@@ -145,9 +163,9 @@ def _concerns_us(words: Sequence[str]) -> bool:
 
 
 def _asked(real: str, arguments: Sequence[str]) -> _Call:
-    """Return what ``flux batch|submit|run`` would submit. Raises RefusedError with its own words."""
+    """Return the submission of a ``flux batch|submit|run``. Raises RefusedError with Flux's own words."""
     command, words = arguments[0], arguments[1:]
-    # Behind the script stand its own arguments, which may look like options.
+    # Words after the script are the script's own arguments, which may look like options.
     script = next(i for i, word in enumerate(words) if script_wrapping.is_wrapped(jobspec.read_file(word)))
     own = [word for word in words[:script] if word not in ("--watch", "--wait")]
     try:
@@ -168,7 +186,7 @@ def _asked(real: str, arguments: Sequence[str]) -> _Call:
 
 
 def _given(words: Sequence[str]) -> tuple[_Call, str]:
-    """Return the jobspec that ``flux job submit`` is given, and its text when it came by standard input."""
+    """Return the submission of a ``flux job submit``, and the jobspec's text if it came by standard input."""
     files = [word for word in words if not word.startswith("-")]
     text = "" if files and files[-1] != "-" else sys.stdin.read()
     source = text or jobspec.read_file(files[-1])
@@ -176,7 +194,7 @@ def _given(words: Sequence[str]) -> tuple[_Call, str]:
     try:
         return _Call(jobspec=_decode(source), urgency=urgency, flags=flags), text
     except RefusedError:
-        return _Call(jobspec={}), text  # the real one will say what is wrong with it
+        return _Call(jobspec={}), text  # the real flux reports the error
 
 
 def _submit(real: str, spec: Jobspec, options: Sequence[str]) -> str:
@@ -187,7 +205,7 @@ def _submit(real: str, spec: Jobspec, options: Sequence[str]) -> str:
     if result.returncode != 0:
         raise _failure("flux job submit", result)
     sys.stderr.write(result.stderr)
-    # In ASCII, as all our records have it; Flux takes both forms.
+    # The id in ASCII, as in all records of WHESL; Flux accepts both forms.
     job = result.stdout.strip().replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
     if not job:
         raise CouldNotObserveError("the reply of flux job submit has no job id")
@@ -202,7 +220,7 @@ def _failure(what: str, result: subprocess.CompletedProcess[str]) -> WheslError:
             f"{what} is written in Python, and Flux's bindings do not import: {last}", hint="see whesl doctor"
         )
     message = f"{what}: {said}"
-    # A signal came from elsewhere; whether the request went out before cannot be told.
+    # A command that was killed by a signal may have submitted the job before.
     if result.returncode < 0 or _UNCLEAR.search(said):
         return CouldNotObserveError(message)
     return RefusedError(message)

@@ -1,7 +1,7 @@
-"""The submission directives in a script for Flux (``#flux: -N4``), as far as they concern us. Pure.
+"""Reads the submission directives in a script for Flux (``#flux: -N4``) that WHESL needs. Pure.
 
-RFC 36 and flux-batch(1), "SUBMISSION DIRECTIVES". Flux itself reads all of them when the job is submitted;
-here only what a workflow needs to know before that: names, nodes, directory, urgency, flags.
+Source: RFC 36 and flux-batch(1), "SUBMISSION DIRECTIVES". Flux itself reads all directives at the submission.
+WHESL needs some before it: names, nodes, directory, urgency, flags.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 import shlex
 from collections.abc import Iterator
 
-# Any prefix without letters or digits, then the tag.
+# The begin of a directive: any prefix without letters or digits, then the tag.
 _SENTINEL = re.compile(r"^[^\w]*(?:flux|FLUX):(.*)$")
-# A triple quote that is alone on its line: the rest of a value stands on the lines that follow.
+# Triple quotes: a line that ends with a single one begins or ends a value of several lines.
 _OPEN = ('"""', "'''")
 _LONG = {"nodes": "nodes", "job-name": "job-name", "cwd": "chdir", "urgency": "urgency", "flags": "flags"}
 
@@ -23,9 +23,9 @@ def present(text: str) -> bool:
 
 
 def parse(text: str) -> dict[str, str | None]:
-    """Return the options that matter here, by long names, with the values that Flux would use.
+    """Return the options that WHESL needs, by long names, with the values that Flux would use.
 
-    ``chdir`` is what Flux calls ``cwd``. ``flags`` are joined with commas, as they add up.
+    ``chdir`` stands for Flux's ``cwd``. Repeated ``flags`` add up, and are joined with commas.
     """
     found: dict[str, str | None] = {}
     for words in _words(text):
@@ -34,7 +34,12 @@ def parse(text: str) -> dict[str, str | None]:
 
 
 def take(words: list[str], found: dict[str, str | None]) -> None:
-    """Take the options that matter here out of a command line into ``found``; later ones override."""
+    """Add the options of a command line that WHESL needs to the options found so far.
+
+    Args:
+        words: the command line's words.
+        found: the options by long names; later options override earlier ones.
+    """
     index = 0
     while index < len(words):
         word = words[index]
@@ -61,7 +66,7 @@ def _words(text: str) -> Iterator[list[str]]:
             continue
         value = match.group(1).rstrip()
         if inside:
-            # A value over several lines (a configuration, mostly) is none of those that matter.
+            # WHESL needs no value of several lines, which is most often a configuration.
             inside = "" if value.endswith(inside) else inside
             continue
         opened = next((quotes for quotes in _OPEN if value.endswith(quotes) and value.count(quotes) == 1), "")
@@ -71,4 +76,4 @@ def _words(text: str) -> Iterator[list[str]]:
         try:
             yield shlex.split(value, comments=True)
         except ValueError:
-            continue  # Flux will say what is wrong with it
+            continue  # Flux itself reports the error at the submission

@@ -1,4 +1,4 @@
-"""Makes what stands first on a workflow manager's PATH and PYTHONPATH."""
+"""Installs WHESL's submission commands, which stand first on a workflow manager's PATH and PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _START = """import sys, whesl
 whesl.prefer_own_modules()
 from whesl.managers.workflow.submission.flux_command import main
 sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
-# In the installation, since no file below WHESL_HOME can be relied on when a job is submitted.
+# The commands' directory in the installation: files below WHESL_HOME may be unreadable at a submission.
 _COMMANDS = Path(__file__).with_name("commands")
 
 
 def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> Path:
-    """Return the directory with the submitting command of a workflow's resource manager.
+    """Return the directory with WHESL's submission command for a workflow's resource manager.
 
     Args:
-        directory: where a command is made that the workflow has for itself.
+        directory: the directory for a command of this workflow alone.
         rjms: the resource manager's name.
-        environment: where PATH names the real command; this process's own by default.
+        environment: the environment whose PATH finds the real command; this process's own by default.
 
-    It does not exist where the resource manager has no command that is known. It is put in front on the
-    manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
-    UsageError when a command that has to stand behind is missing.
+    The returned directory does not exist for a resource manager without a known submission command. Callers
+    put it first on the workflow manager's PATH, with ``WHESL_PYTHON`` in the environment. Raises UsageError
+    when the real command is missing.
     """
     command = manager_table.manager(rjms).command
     if command == "flux":
@@ -43,7 +43,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         if real is None:
             raise UsageError("there is no flux on PATH", hint="load Flux's module, or choose another --rjms")
         words = shlex.join([sys.executable, "-c", _START, str(directory), real])
-        # Only submissions pay for the start of Python.
+        # The shell starts Python only for submissions.
         text = (
             "#!/bin/sh\n"
             'case "$1 $2" in\n'

@@ -1,7 +1,7 @@
-"""A Flux jobspec (RFC 14, RFC 25): whether it runs a wrapped script, and what is added to it. Pure.
+"""Recognises wrapped scripts in Flux jobspecs (RFC 14, RFC 25), and adds WHESL's options to a jobspec. Pure.
 
-Whatever way a job is asked for (``flux batch``, ``flux submit``, Python bindings), it becomes a jobspec, so
-this is the one place where a token, spare nodes and bad nodes are put in.
+Every submission to Flux (``flux batch``, ``flux submit``, Python bindings) becomes a jobspec, so this is the
+only place that adds tokens, spare nodes and bad nodes.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from whesl.model.errors import UsageError
 
 Jobspec = dict[str, Any]
 
-# Up to here every node of a nested instance talks to its first node alone, so that no lost node takes others
-# with it (flux-broker-attributes(7), tbon.topo: kary:32 by default). Above, that would be too much for it.
+# The most nodes of a nested instance in which every node talks only to the first node, so that a lost node
+# does not disconnect others (flux-broker-attributes(7), tbon.topo: kary:32 by default). More nodes would
+# overload the first.
 FLAT = 256
-# A script that is longer is not looked at.
+# Bytes; a longer file counts as no script.
 _LONGEST_SCRIPT = 4 << 20
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
-    """The jobspec to submit, the spare nodes it really asks for, and what to tell the user."""
+    """The jobspec to submit, the number of spare nodes in it, and notices for the user."""
 
     jobspec: Jobspec
     spares: int
@@ -35,7 +36,7 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_file(path: str) -> str:
-    """Return a script's text; '' for what is no readable file of reasonable size."""
+    """Return a script's text; '' for a file that is unreadable or too large."""
 
     def read() -> str:
         if os.stat(path).st_size > _LONGEST_SCRIPT:  # noqa: PTH116 - one call for any kind of name
@@ -52,9 +53,13 @@ def read_file(path: str) -> str:
 def wrapped_script(
     jobspec: Jobspec, read: Callable[[str], str] = read_file
 ) -> tuple[script_wrapping.WrappedScript, str] | None:
-    """Return what a jobspec's wrapped script says of itself and its text, None when it runs none.
+    """Return the options in a jobspec's wrapped script and the script's text, None without a wrapped script.
 
-    The script is in the jobspec (``flux batch``) or a file among the words of its command.
+    The script is in the jobspec (``flux batch``), or a file in the jobspec's command.
+
+    Args:
+        jobspec: the jobspec.
+        read: returns a file's text, '' for an unreadable file.
     """
     system = _system(jobspec)
     embedded = _mapping(_mapping(system.get("files")).get("script")).get("data")
@@ -75,7 +80,7 @@ def wrapped_script(
 
 
 def is_instance(jobspec: Jobspec) -> bool:
-    """Whether the job is a Flux instance of its own, as ``flux batch`` and ``flux alloc`` make it."""
+    """Whether a job is a Flux instance of its own, like the jobs of ``flux batch`` and ``flux alloc``."""
     return [os.path.basename(word) for word in _command(jobspec)[:2]] == ["flux", "broker"]  # noqa: PTH119 - a name
 
 
@@ -91,12 +96,12 @@ def rewrite(
     """Return a jobspec for one submission of a wrapped script.
 
     Args:
-        jobspec: as the workflow manager made it; it is not changed.
-        wrapped: what the script says of itself.
-        token: identifies this submission; ``attributes.user`` is the user's own part of a jobspec.
-        spares: ask for the spare nodes.
-        avoid: host names to keep the job off.
-        hidden: WHESL's directories, to take out of the job's PATH and PYTHONPATH.
+        jobspec: the workflow manager's jobspec, which is not changed.
+        wrapped: the options in the wrapped script.
+        token: the submission's token, put into ``attributes.user``, the user's own part of a jobspec.
+        spares: whether to ask for the spare nodes.
+        avoid: the host names of nodes that the job must not use.
+        hidden: WHESL's directories, which are removed from the job's PATH and PYTHONPATH.
     """
     new: Jobspec = msgspec.json.decode(msgspec.json.encode(jobspec))
     _ensure(new, "attributes", "user", "whesl")["token"] = token
@@ -131,17 +136,23 @@ def rewrite(
 
 
 def without(places: str, hidden: Sequence[str]) -> str:
-    """Return a search path without some directories."""
+    """Return a search path without some directories.
+
+    Args:
+        places: the search path.
+        hidden: the directories to remove.
+    """
     real = {os.path.realpath(directory) for directory in hidden}
     kept = (p for p in places.split(os.pathsep) if not p or os.path.realpath(p) not in real)
     return os.pathsep.join(kept)
 
 
 def _survive(jobspec: Jobspec, system: Jobspec) -> None:
-    """Let an instance outlive every node but its first.
+    """Change a nested instance's jobspec so that the instance outlives the loss of any node except its first.
 
-    The job shell of a lost node counts as an exit of its task; ``exit-timeout`` would end the others after
-    that (``flux batch`` sets it itself, the bindings' ``from_nest_command`` leaves it to the caller).
+    Flux counts a lost node's job shell as an exited task, after which ``exit-timeout`` would end the other
+    tasks (``flux batch`` sets it to "none" itself, the bindings' ``from_nest_command`` leaves it to the
+    caller).
     """
     _ensure(system, "shell", "options").setdefault("exit-timeout", "none")
     nodes = node_count(jobspec)
@@ -151,7 +162,7 @@ def _survive(jobspec: Jobspec, system: Jobspec) -> None:
 
 
 def node_count(jobspec: Jobspec) -> int:
-    """Return how many nodes a jobspec surely asks for, 0 when it does not say."""
+    """Return the smallest number of nodes that a jobspec asks for, 0 where it is not given."""
     node = _node(jobspec)
     if node is None:
         return 0
@@ -176,7 +187,7 @@ def _grow(jobspec: Jobspec, spares: int) -> bool:
 
 
 def _node(jobspec: Jobspec) -> Jobspec | None:
-    """Return the one resource that counts nodes; None when there is none, or more than one."""
+    """Return a jobspec's only resource where it counts nodes; None for any other resources."""
     resources = jobspec.get("resources")
     found = [r for r in resources if isinstance(r, dict)] if isinstance(resources, list) else []
     return found[0] if len(found) == 1 and found[0].get("type") == "node" else None

@@ -1,16 +1,16 @@
-"""Exactly one job for each submission that a workflow manager means.
+"""Exactly one job for each submission that a workflow manager intends.
 
-A submission carries a token, ``<task>#<n>``. The number n is written down before the scheduler is asked,
-and the same number is used until it is known what became of it:
+A submission carries a token, ``<task>#<n>``. The number n is recorded before the submission, and stays the
+same until the submission's outcome is known:
 
-* nothing known of n (the reply was lost, we were killed): the scheduler is asked for the token first. A
-  job that carries it *is* the submission, whatever its state; only when there surely is none, it is
-  submitted, with the same token.
-* n is known as job J, and the manager submits the task again: while J has not ended, or has ended well,
-  the manager missed the reply or was restarted, and is told J again. Only when J failed, was cancelled,
-  timed out, or is not known any more, the manager means a new job: n + 1.
+* The outcome of n is unknown (the reply was lost, WHESL was killed): first, the scheduler is asked for the
+  token. A job with the token *is* the submission, whatever its state; only when there surely is no such job,
+  the task is submitted with the same token.
+* Submission n became job J, and the manager submits the task again: while J has not ended, or has completed,
+  the manager has missed the reply or was restarted, and gets J again. Only when J failed, was cancelled,
+  timed out, or is not known any more, the manager intends a new job, n + 1.
 
-"Could not observe" is never taken for "there is none".
+"Could not observe" never counts as "there is no job".
 """
 
 from __future__ import annotations
@@ -36,27 +36,28 @@ from whesl.model.states import JobState
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 
-# Seconds between looks for a job whose submission got no clear answer: a busy scheduler may accept a
-# request after its client has given up.
-# Seconds for which a submission waits for another one of the same task, and between two looks at it.
+# Seconds for which a submission waits for another submission of the same task.
 PATIENCE = 300.0
+# Seconds between two looks at the other submission's lock.
 _LOOK = 0.05
+# Seconds before each look for a job whose submission got no clear answer: a busy scheduler may accept a
+# request after its client has given up.
 LOOKS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 class Lookup(Protocol):
-    """The part of the scheduler's port that is used here (``whesl.managers.resource.port.Scheduler``)."""
+    """The look-up by token, a part of ``whesl.managers.resource.port.Scheduler``."""
 
     def find(self, token: str) -> JobRecord | None:
-        """Return the job submitted with a token; None only when the scheduler surely has none."""
+        """Return the job submitted with a token; None only when the scheduler surely has no such job."""
         ...
 
 
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written down for a task: the last number, and the job it became ('' when not known).
+    """The record of a task's last submission: its number, and its job's id ('' where the outcome is unknown).
 
-    ``submitted`` keeps when each job was asked for (seconds since the epoch), for the report's queue waits;
-    ``refused`` is what the scheduler said when it surely took none.
+    ``submitted`` keeps the time of each job's submission (seconds since the epoch), for the report's queue
+    waits. ``refused`` is the scheduler's message when it surely refused the submission.
     """
 
     number: int
@@ -72,10 +73,10 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """The submissions of one task, on disk; to be used by one process at a time (``locked``).
+    """The record of one task's submissions on disk, for one process at a time (``locked``).
 
     Args:
-        directory: of the workflow's submissions; made when missing.
+        directory: the directory of the workflow's submissions; created when missing.
         task: the task's id.
     """
 
@@ -85,7 +86,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the task: a second submission of it waits. Raises CouldNotObserveError in the end."""
+        """Lock the task, after any other submission of it has ended. Raises CouldNotObserveError."""
         file_retry.retried(lambda: self._directory.mkdir(mode=0o700, parents=True, exist_ok=True))
         path = str(self._path.with_suffix(".lock"))
         deadline = time.monotonic() + PATIENCE
@@ -106,23 +107,23 @@ class Ledger:
             takeover_lock.release(lock)
 
     def read(self) -> Submission | None:
-        """Return what was written last, None when nothing was.
+        """Return the last record, None without a record.
 
-        Raises CouldNotObserveError for a damaged file.
+        Raises CouldNotObserveError for a damaged record.
         """
         try:
             return msgspec.json.decode(file_retry.retried(self._path.read_bytes), type=Submission)
         except FileNotFoundError:
             return None
         except UNDECODABLE as error:
-            # Nothing written would mean: submit.
+            # A damaged record must not count as no record, which would allow a submission.
             raise CouldNotObserveError(
                 f"the record of submissions {self._path} is damaged: {error}",
                 hint="look whether the job runs already; if it does not, remove that file",
             ) from None
 
     def write(self, submission: Submission) -> None:
-        """Replace what was written, atomically and on the disk when this returns. Raises OSError."""
+        """Replace the record atomically; it is on the disk when this method returns. Raises OSError."""
         file_retry.retried(lambda: self._write(submission))
 
     def _write(self, submission: Submission) -> None:
@@ -135,7 +136,12 @@ class Ledger:
 
 
 def token(task: str, number: int) -> str:
-    """Return a submission's token: one word without commas, which separate PBS's variables."""
+    """Return a submission's token: one word, without commas, which separate PBS's variables.
+
+    Args:
+        task: the task's id.
+        number: the submission's number.
+    """
     return f"{quote(task, safe='/.+-_=@')}#{number}"
 
 
@@ -147,18 +153,18 @@ def submit_once(
     sleep: Callable[[float], None],
     now: Callable[[], float],
 ) -> str:
-    """Submit a task once and return its job's id; the ledger has to be locked.
+    """Submit a task once and return its job's id; the caller holds the ledger's lock.
 
     Args:
-        ledger: what is known of the task's submissions.
-        task: its id.
-        scheduler: where to look for tokens.
+        ledger: the record of the task's submissions.
+        task: the task's id.
+        scheduler: finds jobs by their tokens.
         submit: submits with a token and returns the job's id; raises RefusedError when the scheduler
-            said no, TransientError or CouldNotObserveError when it is not clear what happened.
-        sleep: waits for some seconds.
+            refuses, TransientError or CouldNotObserveError when the outcome is unclear.
+        sleep: waits for the given seconds.
         now: seconds since the epoch.
 
-    Raises what ``submit`` raised when there surely is no job, CouldNotObserveError when that is not known.
+    Raises the error of ``submit`` when there surely is no job, CouldNotObserveError when that is unknown.
     """
     last = ledger.read() or Submission(number=0)
     number = last.number or 1
@@ -184,7 +190,7 @@ def submit_once(
 
 
 def _over(record: JobRecord) -> bool:
-    """Whether a job has ended in a way after which the manager may want another one."""
+    """Whether a job has ended without success, so that the manager may want another job."""
     return record.state.ended and record.state is not JobState.COMPLETED
 
 
@@ -204,7 +210,7 @@ def _look(scheduler: Lookup, name: str, sleep: Callable[[float], None]) -> JobRe
 
 
 def _accepted(scheduler: Lookup, name: str, sleep: Callable[[float], None], error: WheslError) -> str:
-    """Return the job that an unclear submission became; raise the error when there is none."""
+    """Return the id of an unclear submission's job; raise the submission's error when no job is found."""
     for wait in LOOKS:
         sleep(wait)
         with contextlib.suppress(CouldNotObserveError, TransientError):
@@ -215,7 +221,7 @@ def _accepted(scheduler: Lookup, name: str, sleep: Callable[[float], None], erro
 
 
 def job_id(output: str) -> str:
-    """Return the job id in sbatch's reply, in its usual or its parsable form; '' when there is none."""
+    """Return the job id in sbatch's reply (usual or ``--parsable``); '' for a reply without one."""
     found = re.search(
         r"^(?:Submitted batch job )?(\d+)(?:;\S+)?(?: on cluster \S+)?\s*$", output, re.MULTILINE
     )

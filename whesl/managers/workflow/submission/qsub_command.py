@@ -18,15 +18,15 @@ from whesl.managers.workflow.submission.jobspec import without
 from whesl.managers.workflow.submission.qsub_rewriting import Call, Rewritten, parse_call, rewrite, stays
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 
-_TIMEOUT = 120.0  # seconds
+_TIMEOUT = 120.0  # seconds for one call of the real qsub
 
 
 def main(directory: str, arguments: Sequence[str]) -> int:
-    """Be qsub: submit a wrapped script once; hand anything else to the real one.
+    """Run as ``qsub``: submit a wrapped script once; pass any other call to the real qsub.
 
     Args:
-        directory: where this qsub stands, to find the real one behind it on PATH.
-        arguments: what the caller wrote behind ``qsub``.
+        directory: the directory of WHESL's qsub, which the search for the real qsub skips.
+        arguments: the caller's arguments of ``qsub``.
     """
     path = without(os.environ.get("PATH", os.defpath), (directory,))
     environment = {**os.environ, "PATH": path}
@@ -38,7 +38,7 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         found = _wrapped(arguments)
         if found is None:
             os.execve(real, ["qsub", *arguments], environment)  # noqa: S606 - no shell is what we want
-        # The adapter starts the scheduler's commands; those must be the real ones.
+        # The scheduler's adapter has to start the real commands.
         os.environ["PATH"] = path
         print(_submit(*found, environment))  # noqa: T201 - as above
     except WheslError as error:
@@ -48,14 +48,14 @@ def main(directory: str, arguments: Sequence[str]) -> int:
 
 
 def _wrapped(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript] | None:
-    """Return the call, its script's text and what that says of itself; None for a call that is not ours.
+    """Return a call, its script's text and the options in it; None for a call without a wrapped script.
 
-    Raises UsageError for a script that was wrapped and changed.
+    Raises UsageError for a damaged wrapped script.
     """
     try:
         call = parse_call(arguments)
     except UsageError:
-        return None  # qsub itself says what is wrong
+        return None  # the real qsub reports the error
     if call.commanded:
         return None
     try:

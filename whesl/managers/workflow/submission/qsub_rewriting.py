@@ -15,16 +15,16 @@ from whesl.managers.resource.pbs.submission import directives, name, options, pa
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.model.errors import UsageError
 
-# qsub stays until the job has ended (-W block), or is the job's terminal (-I).
+# The attribute with which qsub waits for the job's end (-W block=true).
 _STAYS = re.compile(r"(?:^|,)\s*block\s*=\s*true", re.IGNORECASE)
 _OUTLIVES = re.compile(r"(?:^|,)\s*tolerate_node_failures\s*=")
-# Resources of a whole job that say nothing of its nodes (pbs_resources(7B)).
+# Resources of a whole job that do not concern its nodes (pbs_resources(7B)).
 _OF_NO_NODE = ("walltime", "min_walltime", "max_walltime", "cput", "pcput", "place", "software", "nice")
 _OLD_NODES = re.compile(r"(\d+)((?::[^+#]*)?)")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of qsub: its options, and the script; ``commanded`` where it has a command instead."""
+    """One call of qsub: its options and its script; ``commanded`` for a command instead of a script."""
 
     options: tuple[tuple[str, str], ...]
     script: str = ""
@@ -32,10 +32,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
-    """The words after ``qsub``, what the user has said of running the job again, and sentences for him.
+    """A rewritten call: the words after ``qsub``, the user's requeue choice, and notices for the user.
 
-    ``spares`` is the number of spare nodes that were asked for, 0 where the call does not say which nodes the
-    job needs; ``nodes`` is the number of all nodes where some are spares.
+    ``spares`` is the number of spare nodes in the call, 0 where the call does not tell the job's nodes.
+    ``nodes`` is the number of all nodes where some are spares.
     """
 
     words: tuple[str, ...]
@@ -46,14 +46,19 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_call(words: Sequence[str]) -> Call:
-    """Return what the words after ``qsub`` mean. Raises UsageError for an option without its value."""
+    """Parse the words after ``qsub``. Raises UsageError for an option that lacks its value."""
     found, others = options(words)
     commanded = len(others) != 1 or others[0] == "-" or others[0].startswith("--")
     return Call(options=tuple(found), script="" if commanded else others[0], commanded=commanded)
 
 
 def stays(call: Call, text: str) -> bool:
-    """Whether qsub itself waits for the job: such a call is left to it."""
+    """Whether qsub waits for the job's end, or is the job's terminal (-I): the real qsub runs such a call.
+
+    Args:
+        call: the call.
+        text: the script's text.
+    """
     return any(
         option == "-I" or (option == "-W" and bool(_STAYS.search(value)))
         for option, value in (*directives(text), *call.options)
@@ -61,17 +66,17 @@ def stays(call: Call, text: str) -> bool:
 
 
 def rewrite(call: Call, text: str, wrapped: WrappedScript, token: str, *, spares: bool = True) -> Rewritten:
-    """Return the call with the token, and with what the task's rules need.
+    """Return the call with the token, and with the options that the task's rules need.
 
-    The job outlives lost nodes (``tolerate_node_failures``) where the rules act on those. What its user has
-    said stays: an option of the call stands before that of the script's own lines, as in qsub itself.
+    The job outlives lost nodes (``tolerate_node_failures``) where the rules act on lost nodes. The user's own
+    options stay; as in qsub itself, options of the call override options of the script.
 
     Args:
-        call: the call as the workflow manager made it.
-        text: the script's text (its ``#PBS`` lines are read).
-        wrapped: what the script says of itself.
-        token: of the submission.
-        spares: ask for the spare nodes.
+        call: the workflow manager's call.
+        text: the script's text, of which the ``#PBS`` lines are read.
+        wrapped: the options in the wrapped script.
+        token: the submission's token.
+        spares: whether to ask for the spare nodes.
 
     Raises UsageError for ``#PBS`` lines that qsub would refuse.
     """
@@ -100,7 +105,7 @@ def rewrite(call: Call, text: str, wrapped: WrappedScript, token: str, *, spares
     if not any(option == "-N" for option, _ in said):
         # qsub would name the job after the wrapped copy.
         words += ["-N", name(posixpath.basename(wrapped.source or call.script))]
-    # qsub takes the last list of variables alone; those without a value are taken from its environment.
+    # Only qsub's last list of variables counts; variables without a value come from qsub's environment.
     variables = [value for option, value in said if option == "-v"][-1:]
     words += ["-v", ",".join([*variables, f"{TOKEN}={token}", GRANTED_SPARES, REQUEUE_SAID])]
     again = [value for option, value in said if option == "-r"]
@@ -115,7 +120,7 @@ def rewrite(call: Call, text: str, wrapped: WrappedScript, token: str, *, spares
 
 
 def node_count(resources: Mapping[str, str]) -> int:
-    """Return how many nodes a job asks for at most: one for each chunk. Raises UsageError."""
+    """Return the largest number of nodes that a job may get: one for each chunk. Raises UsageError."""
     if old := resources.get("nodes"):
         counts = [re.match(r"\d+", part) for part in old.split("#")[0].split("+")]
         return sum(int(count[0]) if count else 1 for count in counts)
@@ -123,15 +128,15 @@ def node_count(resources: Mapping[str, str]) -> int:
 
 
 def resources_said(said: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the resources of the whole job by name; the last one counts."""
+    """Return a job's resources (``-l``) by name; the last value of each resource counts."""
     pairs = [part.partition("=") for option, value in said if option == "-l" for part in parts(value)]
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _grown(resources: Mapping[str, str], spares: int) -> dict[str, str] | str:
-    """Return the resources that ask for more nodes, or why the job cannot have any.
+    """Return the resources with the spare nodes added, or the reason why no nodes can be added.
 
-    A chunk is surely a node of its own where the job is scattered.
+    Only in a scattered job (``place=scatter``) each chunk is surely a node of its own.
     """
     if old := resources.get("nodes"):
         found = _OLD_NODES.fullmatch(old)

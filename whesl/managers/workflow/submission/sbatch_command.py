@@ -25,16 +25,16 @@ from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
 from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
-# Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
+# Seconds for one call of the real sbatch; more than Slurm's own timeouts (MessageTimeout, with repetitions).
 _TIMEOUT = 120.0
 
 
 def main(directory: str, arguments: Sequence[str]) -> int:
-    """Be sbatch: submit a wrapped script once; hand anything else to the real one.
+    """Run as ``sbatch``: submit a wrapped script once; pass any other call to the real sbatch.
 
     Args:
-        directory: where this sbatch stands, to find the real one behind it on PATH.
-        arguments: what the caller wrote behind ``sbatch``.
+        directory: the directory of WHESL's sbatch, which the search for the real sbatch skips.
+        arguments: the caller's arguments of ``sbatch``.
     """
     path = without(os.environ.get("PATH", os.defpath), (directory,))
     environment = {**os.environ, "PATH": path}
@@ -61,10 +61,10 @@ def main(directory: str, arguments: Sequence[str]) -> int:
 
 
 def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript | None]:
-    """Return the call, and the text of its script and what that says of itself where it is a wrapped one.
+    """Return a call, its script's text, and the options in a wrapped script (None for any other script).
 
-    Whether an option that no release has takes the next word is seen by where the script is then. Raises
-    UsageError for a script that was wrapped and changed.
+    An unknown option may take the next word as its value: the reading with a wrapped script counts. Raises
+    UsageError for a damaged wrapped script.
     """
     for valued in (True, False):
         call = parse_call(arguments, valued=valued)
@@ -87,7 +87,7 @@ def _submit(
         told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
         return _call(real, wish.words, {**environment, **told}, _place(call, wrapped))
 
-    # The adapters start the scheduler's commands; those must be the real ones.
+    # The scheduler's adapters have to start the real commands.
     os.environ["PATH"] = environment["PATH"]
     return submit_with_fallbacks.submit(
         wrapped,
@@ -109,7 +109,7 @@ def _submit(
 
 
 def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return why the scheduler could never run such a job, '' when it could or does not say."""
+    """Return the reason why the scheduler could never run a job, '' when it could or gives no answer."""
     try:
         result = _sbatch(real, ["--test-only", *words], environment)
     except subprocess.TimeoutExpired:
@@ -138,14 +138,14 @@ def _sbatch(
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """A wrapped copy of a user's script, and the script."""
+    """A wrapped copy of a user's script, and the path of the original."""
 
     task: str
     copy: str
     script: str
 
     def put(self) -> None:
-        """Show the copy in the script's place."""
+        """Let this process see the copy under the original's path."""
         file_in_place.put(self.copy, self.script)
 
 
@@ -156,12 +156,12 @@ def _place(call: Call, wrapped: script_wrapping.WrappedScript) -> _Place | None:
 def _in_place(
     real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place
 ) -> subprocess.CompletedProcess[str]:
-    """Run the real sbatch where it sees the copy in the script's place, or else on the copy, and log that."""
+    """Run the real sbatch with the copy under the original's path; where that fails, on the copy itself."""
     try:
         return _sbatch(real, words, environment, place.put)
     except subprocess.TimeoutExpired:
         raise
-    except subprocess.SubprocessError:  # the only exception for an error between fork and exec
+    except subprocess.SubprocessError:  # subprocess's only exception for an error between fork and exec
         print(  # noqa: T201 - it stands in for a command
             f"whesl: {place.task}: this system lets users mount nothing, so the scheduler calls the job's"
             f" command {place.copy}; a script that looks there for the files beside it finds none",
@@ -172,7 +172,7 @@ def _in_place(
 
 
 def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
-    """Run the real sbatch and return the job's id; raises as the port's ``submit`` does."""
+    """Run the real sbatch and return the job's id. Raises the errors of the port's ``submit``."""
     try:
         result = (
             _sbatch(real, words, environment) if place is None else _in_place(real, words, environment, place)
@@ -181,7 +181,7 @@ def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place
         raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
     if result.returncode != 0:
         raise failure("sbatch", result.returncode, result.stderr)
-    # Warnings, such as a partition's default that was used, belong to the caller.
+    # sbatch's warnings, such as of a default that was used, go to the caller.
     sys.stderr.write(result.stderr)
     job = once.job_id(result.stdout)
     if not job:

@@ -1,4 +1,4 @@
-"""What an sbatch call says: its command line, and the ``#SBATCH`` lines of its script."""
+"""Parses an sbatch call: its command line, ``SBATCH_*`` variables, and its script's ``#SBATCH`` lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 from whesl.managers.resource.launcher_shims.launcher_options import Table, parse
 from whesl.managers.resource.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, SBATCH
 
-# A site's own options (SPANK plugins), and those of releases to come, mostly have a value.
+# Unknown options, of a site's SPANK plugins or of later releases, count as options with a value.
 _SBATCH = Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH, stranger="=")
 _WITHOUT = Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH, stranger="")
 
-# Variables of sbatch that are not named as their options are (sbatch(1), "INPUT ENVIRONMENT VARIABLES").
+# Variables of sbatch whose names differ from their options' (sbatch(1), "INPUT ENVIRONMENT VARIABLES").
 _VARIABLES = {
     "ARRAY_INX": "array",
     "BURST_BUFFER": "bb",
@@ -26,15 +26,15 @@ _VARIABLES = {
     "TIMELIMIT": "time",
 }
 
-# What stands alone in a script's line between the components of a heterogeneous job.
+# The words of a script's line that separates the components of a heterogeneous job.
 SEPARATORS = ("hetjob", "packjob")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of sbatch: options in order (long name, value or None), script and its arguments.
+    """A call of sbatch: its options in order (long name, value or None), its script, the script's arguments.
 
-    ``words`` are those before the script, for each component of a heterogeneous job; ``guessed`` are options
-    that no release has, of which the call alone does not tell whether the next word is their value.
+    ``words`` are the words before the script, for each component of a heterogeneous job. ``guessed`` are
+    unknown options, for which it is uncertain whether the next word is their value.
     """
 
     options: tuple[tuple[str, str | None], ...]
@@ -44,19 +44,19 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     guessed: tuple[str, ...] = ()
 
     def last(self, name: str) -> str | None:
-        """Return the value of an option as sbatch takes it: the last one; None when it is not given."""
+        """Return the last value of an option, which is the one that sbatch uses; None without the option."""
         found = [value for option, value in self.options if option == name]
         return (found[-1] or "") if found else None
 
 
 def parse_call(arguments: Sequence[str], *, valued: bool = True) -> Call:
-    """Return what the words after ``sbatch`` mean; components of a heterogeneous job stand between colons.
+    """Parse the words after ``sbatch``; colons separate the components of a heterogeneous job.
 
-    Words that are not understood are kept in ``words``, so nothing of the caller's is lost.
+    Words that are not understood stay in ``Call.words``, so that the rewritten call keeps them.
 
     Args:
-        arguments: the words.
-        valued: take the word behind a long option that no release has for its value.
+        arguments: the words after ``sbatch``.
+        valued: whether the word after an unknown long option is the option's value.
     """
     table = _SBATCH if valued else _WITHOUT
     guessed: list[str] = []
@@ -99,10 +99,10 @@ def parse_header(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def parse_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the options that ``SBATCH_*`` variables stand for, which sbatch reads between script and call.
+    """Return the options in ``SBATCH_*`` variables, which override the script's options, but not the call's.
 
-    They come in the order of their names, as they do in sbatch: of SBATCH_NO_REQUEUE and SBATCH_REQUEUE the
-    second one counts.
+    The options are in the order of the variables' names, as in sbatch: of SBATCH_NO_REQUEUE and
+    SBATCH_REQUEUE, the second counts.
     """
     found = []
     for name in sorted(environment):
@@ -114,7 +114,7 @@ def parse_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str], ..
 
 
 def header_lines(text: str) -> Iterator[str]:
-    """Yield a script's lines (without their ends) before its first command: blank ones and comments."""
+    """Yield a script's blank lines and comments before its first command, without line ends."""
     for line in text.splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             return

@@ -1,4 +1,4 @@
-"""The words that are added to an sbatch call for a wrapped script. Pure."""
+"""Adds options to the sbatch call of a wrapped script. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from whesl.managers.workflow.submission.sbatch_options import SEPARATORS, Call, 
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
-    """The words after ``sbatch``, and what has to be said to the user, a sentence each.
+    """A rewritten call: the words after ``sbatch``, and notices for the user, each a sentence.
 
-    ``spares`` is the number of spare nodes that were asked for; it may be less than the script's own
-    number when the call does not say how many nodes the job needs. ``requeue`` is what the user has said of
-    running the job again; of a job that is only observed it does not matter.
+    ``spares`` is the number of spare nodes in the call, 0 where the call does not tell how many nodes the job
+    needs. ``requeue`` is the user's requeue choice, '' for a job that WHESL only observes.
     """
 
     words: tuple[str, ...]
@@ -38,28 +37,27 @@ def rewrite(
     avoid: Sequence[str] = (),
     exists: Callable[[str], bool] = lambda _: True,
 ) -> Rewritten:
-    """Return the call with the comment, and with what the task's rules need.
+    """Return the call with the comment, and with the options that the task's rules need.
 
-    ``--no-kill`` where the rules act on lost nodes: any other job ends as without WHESL, when it loses one.
-    ``--requeue`` where its user has said nothing of that: a node may be lost before the isolator on it has
-    been heard, and then nobody but Slurm knows that the job has to run again. What its user has said stays.
+    ``--no-kill`` is added where the rules act on lost nodes; any other job ends at a lost node, as without
+    WHESL. ``--requeue`` is added where the user has made no choice: a node may be lost before its isolator
+    has registered, and then only Slurm knows that the job has to run again. The user's own options stay.
 
-    Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script.
-    With spares, ``--nodes=N`` becomes N + k and everything that counts over the whole job (``--ntasks``,
-    ``--gpus``) grows in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of
-    nodes to what the tasks need (sbatch.c, "can't run %d processes on %d nodes").
-    Slurm empties the output files of a job that runs again, so they are appended to where nothing
-    of an earlier job can be in them.
+    Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script. With
+    spares, ``--nodes=N`` becomes N + k, and options that count over the whole job (``--ntasks``, ``--gpus``)
+    grow in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of nodes to what the
+    tasks need (sbatch.c, "can't run %d processes on %d nodes"). Slurm empties the output files of a job that
+    runs again, so the job appends to its output files where they cannot hold output of an earlier job.
 
     Args:
-        call: the call as the workflow manager made it.
-        script_text: the script's text (its header is read).
-        wrapped: what the script says of itself.
-        comment: the whole comment to set.
-        environment: variables that sbatch will see.
-        spares: ask for the spare nodes; without, the job runs unprotected against lost nodes, but runs.
-        avoid: nodes to keep the job off, beside those that the call excludes itself.
-        exists: whether there is a file of that path now, by sbatch's working directory.
+        call: the workflow manager's call.
+        script_text: the script's text, of which the header is read.
+        wrapped: the options in the wrapped script.
+        comment: the job's whole comment.
+        environment: the variables that sbatch will see.
+        spares: whether to ask for the spare nodes; without them, the job has none to replace lost nodes.
+        avoid: nodes that the job must not use, besides the nodes that the call excludes itself.
+        exists: whether a file exists now; paths are relative to sbatch's working directory.
     """
     asked = _effective(call, script_text, environment or {})
     words = [f"--comment={comment}"]
@@ -81,7 +79,8 @@ def rewrite(
         elif grown is None:
             why = "the script does not say how many nodes it needs (--nodes)"
         elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (wrapped.tasks, wrapped.gpus):
-            # Inside the job the script would see the larger numbers.
+            # The script would see the larger numbers inside the job: WHESL restores only the script's own
+            # ones.
             why = "--ntasks or --gpus of the call are not those of the script"
             grown = None
         if grown is None:
@@ -98,7 +97,12 @@ def rewrite(
 
 
 def original_comment(call: Call, script_text: str) -> str:
-    """Return the comment that the job would have had."""
+    """Return the comment that the job would have without WHESL.
+
+    Args:
+        call: the workflow manager's call.
+        script_text: the script's text.
+    """
     given = call.last("comment")
     if given is not None:
         return given
@@ -107,7 +111,7 @@ def original_comment(call: Call, script_text: str) -> str:
 
 
 def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> str:
-    """Return what the user has said last of running the job again, in the order in which sbatch reads it."""
+    """Return the user's last requeue choice in sbatch's order of script, variables and call."""
     words = [
         *(name for name, _ in parse_header(script_text)),
         *(name for name, _ in parse_variables(environment)),
@@ -117,9 +121,10 @@ def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) 
 
 
 def _keeps_output(asked: Mapping[str, str], exists: Callable[[str], bool]) -> bool:
-    """Whether the job's output may be appended to: the user has not chosen, and its files are new.
+    """Whether the job may append to its output files: the user has made no choice, and the files are new.
 
-    A file with the job's id in its name is new, as is the default's; another pattern may mean an old one.
+    A file with the job's id in its name, such as the default file, is new; any other pattern may name an old
+    file.
     """
     if "open-mode" in asked:
         return False
@@ -132,9 +137,9 @@ def _keeps_output(asked: Mapping[str, str], exists: Callable[[str], bool]) -> bo
 
 
 def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the options that matter here with the values that sbatch would use."""
+    """Return the call's options with the values that sbatch would use."""
     asked = {name: value or "" for name, value in parse_header(script_text)}
-    # sbatch has variables for few of these; SLURM_NTASKS and the like are outputs only.
+    # sbatch reads few options from variables; SLURM_NTASKS and similar variables are only its output.
     asked.update(parse_variables(environment))
     asked.update({name: value or "" for name, value in call.options})
     return asked
@@ -147,7 +152,7 @@ def _grow(asked: Mapping[str, str], spares: int) -> list[str] | None:
     if nodes is None:
         if "nodes" in asked or (tasks or 1) > 1 or "gpus" in asked:
             return None
-        # One task, and nothing said of nodes: sbatch gives one node.
+        # For one task, without a number of nodes, sbatch asks for one node.
         nodes = (1, 1)
     low, high = nodes
     words = [f"--nodes={low + spares}" + (f"-{high + spares}" if high != low else "")]
@@ -164,7 +169,7 @@ def _count(text: str | None) -> int:
 
 
 def _range(text: str) -> tuple[int, int] | None:
-    """Return the least and the largest number of nodes; sizes such as ``2k`` are not read."""
+    """Return the smallest and the largest number of nodes; None for sizes such as ``2k``."""
     found = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
     if not found or not int(found.group(1)):
         return None

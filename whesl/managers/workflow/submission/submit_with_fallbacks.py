@@ -1,7 +1,7 @@
-"""What a scheduler is asked for on a task's behalf, and the less that it is asked for when it refuses that.
+"""Submits a task's job with spares and without bad nodes, and with fewer demands when the scheduler refuses.
 
-What works without us has to work with us: with a node more than a limit allows, or with nodes excluded, a
-scheduler refuses a job, or takes it and never starts it.
+A job that runs without WHESL has to run with WHESL: with more nodes than a limit allows, or with excluded
+nodes, a scheduler may refuse a job, or accept it and never start it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whesl.model.errors import RefusedError, WheslError
 
 
 class Wish(Protocol):
-    """A job as it would be submitted. ``spares``: how many of its nodes are; ``notices``: for the caller."""
+    """A job to submit. ``spares``: how many of its nodes are spares; ``notices``: texts for the caller."""
 
     @property
     def spares(self) -> int: ...
@@ -30,7 +30,12 @@ class Wish(Protocol):
 
 
 def too_many(scheduler: Scheduler, nodes: int) -> str:
-    """Return why a job could never run with so many nodes, "" when it could or that is not known."""
+    """Return the reason why a job of that many nodes could never run, "" when it could or that is unknown.
+
+    Args:
+        scheduler: the scheduler.
+        nodes: the job's number of nodes.
+    """
     try:
         there = len(scheduler.nodes())
     except WheslError:
@@ -51,19 +56,20 @@ def submit(
     call: Callable[[W], str],
     excludes_none: str = "",
 ) -> str:
-    """Submit a task's job once: with spares and off bad nodes, or without what the scheduler refuses.
+    """Submit a task's job once: with spares and without bad nodes, or without the demands that are refused.
 
     Args:
-        wrapped: the task's script.
-        environment: the caller's, which may name the WHESL home.
+        wrapped: the options in the task's wrapped script.
+        environment: the caller's environment, which may name WHESL_HOME.
         scheduler: finds the jobs of earlier submissions of the task.
-        rewrite: returns the job with a token, with spares or without, and kept off some nodes.
-        impossible: returns why the scheduler could never run a job, "" when it could or does not say.
+        rewrite: returns the job with a token, with or without spares, and without the nodes to avoid.
+        impossible: returns the reason why the scheduler could never run a job, "" when it could or that is
+            unknown.
         call: submits a job and returns its id; raises RefusedError.
-        excludes_none: why the scheduler cannot keep a job off nodes, "" where it can.
+        excludes_none: the reason why the scheduler cannot exclude nodes, "" where it can.
 
-    Returns the job's id, and prints what the caller should know on standard error. Raises what ``call``
-    raises, of refusals the last one, and what ``once.submit_once`` raises.
+    Returns the job's id, and prints notices on standard error. Raises the errors of ``call`` (the last
+    refusal) and of ``once.submit_once``.
     """
     home = Path(places.chosen(environment, wrapped.home))
     ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)

@@ -1,8 +1,8 @@
 """Conservative backfilling over several clusters: a start for each waiting job.
 
 A new job gets its earliest start. When machines of a cluster fail or come back, the jobs with reservations on
-that cluster get new ones, in order of arrival, on whatever cluster is earliest; all others keep theirs. A job
-that no suitable cluster can hold with the machines in service is cancelled.
+that cluster get new ones, in order of arrival, on the cluster with the earliest start; all other jobs keep
+theirs. A job that is too large for the machines in service of each suitable cluster is cancelled.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Schedule(NamedTuple):
     """Reservations of the waiting jobs, in the queue's order, each array of shape (waiting,).
 
     Attributes:
-        cluster: where a job will start; -1 for none yet, or for a job to cancel.
-        start: when, in seconds.
+        cluster: the cluster of each job; -1 for no cluster yet, or for a job to cancel.
+        start: the start of each job, in seconds.
     """
 
     cluster: NDArray[np.int64]
@@ -33,7 +33,15 @@ class Schedule(NamedTuple):
 
 @jit
 def base(profiles: Profiles, cluster: int, running: Running, capacity: int, now: float) -> None:
-    """Make a cluster's profile of its running jobs alone."""
+    """Set a cluster's profile to that of its running jobs alone.
+
+    Args:
+        profiles: the profiles of all clusters, which are changed.
+        cluster: index of the cluster.
+        running: the running jobs.
+        capacity: processors in service of the cluster.
+        now: the current time, in seconds.
+    """
     reset(profiles, cluster, now, capacity)
     for i in range(len(running.cluster)):
         if running.cluster[i] == cluster and running.end[i] > now:
@@ -49,15 +57,15 @@ def reserve(
     time: float,
     cpus: int,
 ) -> tuple[int, float]:
-    """Return the earliest start of one job and its cluster, and take it; -1 where it fits nowhere.
+    """Reserve the earliest start of one job; return its cluster (-1 if it fits nowhere) and the start.
 
     Args:
-        profiles: of all clusters, with room for two more steps.
-        suits: whether each cluster suits it, shape (clusters,).
-        preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
-        time: how long it runs, in seconds.
-        cpus: that it needs.
+        profiles: profiles of all clusters, with room for two more steps; they are changed.
+        suits: whether each cluster suits the job, shape (clusters,).
+        preference: clusters, the fastest first, of equally fast ones the largest first.
+        now: the current time, in seconds.
+        time: run time of the job, in seconds.
+        cpus: number of processors that the job needs.
     """
     best, where = np.inf, -1
     for cluster in preference:
@@ -82,18 +90,18 @@ def renew(
     preference: NDArray[np.int64],
     now: float,
 ) -> None:
-    """Make the reservations anew that lie on changed clusters, and those of jobs that have none.
+    """Renew the reservations on changed clusters, and reserve for jobs without a reservation.
 
     Args:
-        profiles: of all clusters, with room for two steps for each waiting job more; they are changed.
+        profiles: profiles of all clusters, with room for two more steps per waiting job; they are changed.
         schedule: the reservations; they are changed.
-        waiting: in order of arrival.
-        running: what runs.
+        waiting: the waiting jobs in order of arrival.
+        running: the running jobs.
         capacity: processors in service of each cluster, shape (clusters,).
-        changed: clusters whose machines failed or came back, shape (clusters,).
+        changed: whether machines of each cluster failed or recovered, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
-        preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
+        preference: clusters, the fastest first, of equally fast ones the largest first.
+        now: the current time, in seconds.
     """
     for cluster in range(len(capacity)):
         if changed[cluster]:

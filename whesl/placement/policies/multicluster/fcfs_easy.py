@@ -1,4 +1,4 @@
-"""FCFS, FCFS-LB and EASY over several clusters: one pass as a function of arrays."""
+"""FCFS, FCFS-LB and EASY over several clusters: one scheduling pass as a function of arrays."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Waiting(NamedTuple):
     """Waiting jobs in order of arrival, each array of shape (waiting,).
 
     Attributes:
-        job: identifiers.
-        cpus: processors.
-        time: how long they run, in seconds.
-        kind: rows of the table of suitable clusters.
+        job: identifiers of the jobs.
+        cpus: number of processors of each job.
+        time: run time of each job, in seconds.
+        kind: each job's row in the table of suitable clusters.
     """
 
     job: Integers
@@ -38,9 +38,9 @@ class Running(NamedTuple):
     """Running jobs, each array of shape (running,).
 
     Attributes:
-        cluster: where they run.
-        cpus: processors.
-        end: in seconds.
+        cluster: cluster of each job.
+        cpus: number of processors of each job.
+        end: end of each job, in seconds.
     """
 
     cluster: Integers
@@ -49,13 +49,14 @@ class Running(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What a pass decides.
+    """The decisions of a scheduling pass.
 
     Attributes:
         position: jobs to start or cancel, as indices of the queue, in order, shape (decided,).
-        cluster: where each starts; -1 for those to cancel, which no cluster that suits can hold.
-        shadow: when the head's reservation begins, in seconds; ``inf`` without one.
-        reserved: its cluster; -1 without one.
+        cluster: cluster on which each job starts; -1 for jobs to cancel, which are too large for all suitable
+            clusters.
+        shadow: begin of the head's reservation, in seconds; ``inf`` without a reservation.
+        reserved: cluster of the head's reservation; -1 without a reservation.
     """
 
     position: Integers
@@ -68,16 +69,16 @@ class Pass(NamedTuple):
 def fitting(
     suits: Flags, preference: Integers, free: Integers, cpus: int, balance: bool, seed: int, job: int
 ) -> int:
-    """Return the cluster that a job starts on now, -1 for none.
+    """Return the cluster on which a job starts now, -1 for no cluster.
 
     Args:
-        suits: whether each cluster suits it.
-        preference: clusters, the fastest first, of equal ones the largest.
-        free: free processors of each cluster.
-        cpus: that it needs.
-        balance: draw one of those that can start it (FCFS-LB), instead of the first.
-        seed: of the draw.
-        job: its identifier, for the draw.
+        suits: whether each cluster suits the job.
+        preference: clusters, the fastest first, of equally fast ones the largest first.
+        free: number of free processors of each cluster.
+        cpus: number of processors that the job needs.
+        balance: whether a random cluster that can start the job is taken (FCFS-LB) instead of the first.
+        seed: seed of the random draw.
+        job: identifier of the job, for the random draw.
     """
     able = 0
     for cluster in preference:
@@ -100,17 +101,18 @@ def fitting(
 def reservation(
     suits: Flags, preference: Integers, free: Integers, running: Running, cpus: int
 ) -> tuple[float, int, int]:
-    """Return the earliest start of a job that cannot start now, its cluster, and what is left there then.
+    """Return the reservation of a job that cannot start now.
 
     Args:
-        suits: whether each cluster suits it.
-        preference: as of ``fitting``.
-        free: free processors of each cluster.
-        running: running jobs.
-        cpus: that it needs.
+        suits: whether each cluster suits the job.
+        preference: see ``fitting``.
+        free: number of free processors of each cluster.
+        running: the running jobs.
+        cpus: number of processors that the job needs.
 
     Returns:
-        ``inf`` and -1 where all ends do not make room.
+        The earliest start in seconds, its cluster, and the processors left over there then; ``inf`` and -1 if
+        the end of all running jobs does not make room.
     """
     best, where, extra = np.inf, -1, 0
     for cluster in preference:
@@ -140,16 +142,16 @@ def decide(
     """Decide which waiting jobs start now, and where.
 
     Args:
-        waiting: in order.
-        running: what runs.
-        free: free processors of each cluster, shape (clusters,).
+        waiting: the waiting jobs in order.
+        running: the running jobs.
+        free: number of free processors of each cluster, shape (clusters,).
         capacity: processors in service of each cluster, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
-        preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
-        backfill: whether jobs may overtake the head when they do not delay it (EASY).
-        balance: whether the cluster is drawn (FCFS-LB).
-        seed: of the draws.
+        preference: clusters, the fastest first, of equally fast ones the largest first.
+        now: the current time, in seconds.
+        backfill: whether jobs that do not delay the head may overtake it (EASY).
+        balance: whether a job's cluster is drawn at random (FCFS-LB).
+        seed: seed of the random draws.
     """
     count = len(waiting.job)
     position, cluster = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The time that has passed, for compiled functions: numba knows no clock."""
+"""A monotonic clock for compiled functions, since numba has no clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         """Return the seconds of a clock that never goes back.
 
         Args:
-            room: two numbers that are written over.
+            room: two numbers of scratch memory, which are overwritten.
         """
         return time.monotonic()
 
@@ -23,7 +23,7 @@ elif COMPILES:
     from numba import types
 
     _MONOTONIC = time.CLOCK_MONOTONIC
-    _read = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))  # of the C library
+    _read = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))  # from libc
 
     @jit
     def seconds(room):

@@ -18,9 +18,9 @@ class Profiles(NamedTuple):
     """Steps of each cluster: ``free[c, i]`` processors are free from ``time[c, i]`` to the next step.
 
     Attributes:
-        time: in seconds, ascending within a cluster, shape (clusters, room).
-        free: processors, shape (clusters, room).
-        steps: how many steps each cluster has, shape (clusters,).
+        time: begin of each step in seconds, ascending within a cluster, shape (clusters, room).
+        free: number of free processors in each step, shape (clusters, room).
+        steps: number of steps of each cluster, shape (clusters,).
     """
 
     time: NDArray[np.float64]
@@ -30,11 +30,11 @@ class Profiles(NamedTuple):
 
 @jit
 def empty(clusters: int, room: int) -> Profiles:
-    """Return profiles without a step.
+    """Return profiles without any steps.
 
     Args:
-        clusters: how many there are.
-        room: steps that fit.
+        clusters: number of clusters.
+        room: largest number of steps of a cluster.
     """
     return Profiles(
         np.zeros((clusters, room)),
@@ -45,7 +45,7 @@ def empty(clusters: int, room: int) -> Profiles:
 
 @jit
 def roomy(profiles: Profiles, room: int) -> Profiles:
-    """Return profiles with room for so many steps."""
+    """Return profiles with room for at least ``room`` steps of each cluster."""
     clusters, present = profiles.time.shape
     if room <= present:
         return profiles
@@ -58,7 +58,7 @@ def roomy(profiles: Profiles, room: int) -> Profiles:
 
 @jit
 def reset(profiles: Profiles, cluster: int, now: float, capacity: int) -> None:
-    """Make all of a cluster's processors free from now on."""
+    """Set a cluster's profile to ``capacity`` free processors from ``now`` on, in seconds."""
     profiles.steps[cluster] = 1
     profiles.time[cluster, 0] = now
     profiles.free[cluster, 0] = capacity
@@ -66,7 +66,7 @@ def reset(profiles: Profiles, cluster: int, now: float, capacity: int) -> None:
 
 @jit
 def copied(profiles: Profiles, source: int, target: Profiles, cluster: int) -> None:
-    """Copy one cluster's steps to other profiles that have room for them."""
+    """Copy the steps of cluster ``source`` to ``cluster`` of other profiles, which have room for them."""
     count = profiles.steps[source]
     target.steps[cluster] = count
     for i in range(count):
@@ -76,7 +76,7 @@ def copied(profiles: Profiles, source: int, target: Profiles, cluster: int) -> N
 
 @jit
 def forget(profiles: Profiles, cluster: int, now: float) -> None:
-    """Drop the steps that are over."""
+    """Drop the steps of a cluster's profile that ended by ``now``, in seconds."""
     over = 0
     while over + 1 < profiles.steps[cluster] and profiles.time[cluster, over + 1] <= now:
         over += 1
@@ -89,13 +89,29 @@ def forget(profiles: Profiles, cluster: int, now: float) -> None:
 
 @jit
 def take(profiles: Profiles, cluster: int, start: float, end: float, cpus: int) -> None:
-    """Take processors from a start, not before the first step, to an end."""
+    """Take processors out of a cluster's profile.
+
+    Args:
+        profiles: the profiles, which are changed.
+        cluster: index of the cluster.
+        start: begin of the time in seconds, not before the first step.
+        end: end of the time in seconds.
+        cpus: number of processors.
+    """
     times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
     profiles.steps[cluster] = occupy(times, free, 0, steps, start, end, cpus)
 
 
 @jit
 def earliest(profiles: Profiles, cluster: int, now: float, time: float, cpus: int) -> float:
-    """Return the first start, not before now, at which processors are free for so long; ``inf`` for never."""
+    """Return the earliest start in seconds at which processors are free on a cluster; ``inf`` for never.
+
+    Args:
+        profiles: the profiles.
+        cluster: index of the cluster.
+        now: the current time, in seconds, the first possible start.
+        time: how long the processors are needed, in seconds.
+        cpus: number of processors.
+    """
     times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
     return earliest_start(times, free, 0, steps, now, cpus, time, np.inf, np.inf)

@@ -1,10 +1,11 @@
 """Local search: random changes to a schedule, kept when they improve it.
 
-An iteration takes a waiting job out and puts it anywhere in the order of a cluster that suits it; the starts
-of the clusters concerned follow from their orders, each job as early as those before it leave room. It is
-kept if ``W > 0``, the sum of the relative gains in the mean slowdown, wait and response of the waiting jobs
-(equation 2). The document allows twice as many iterations as jobs wait, and two seconds. A number of starts
-that are computed can stand for the seconds, so that one seed gives one schedule on any machine.
+An iteration moves a random waiting job to a random place in the order of a suitable cluster. The starts on
+the
+changed clusters follow from their orders: each job starts as early as the jobs before it leave room. The
+change is kept if ``W > 0``, where W is the sum of the relative gains in the mean slowdown, wait and response
+of the waiting jobs (equation 2). The source allows two iterations per waiting job, and two seconds. A limit
+on the number of computed starts can replace the seconds, so that one seed gives one schedule on any machine.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Effort(NamedTuple):
-    """How long a search goes on.
+    """Limits of a search.
 
     Attributes:
-        factor: iterations for each waiting job.
-        starts: computed starts after which no iteration begins.
-        seed: of the draws.
-        turn: which search of the run it is, for the draws.
-        seconds: by the clock, after which no iteration begins; ``inf`` for no such limit.
+        factor: number of iterations per waiting job.
+        starts: number of computed starts after which no iteration begins.
+        seed: seed of the random draws.
+        turn: number of the search within the run, for the random draws.
+        seconds: seconds after which no iteration begins; ``inf`` for no such limit.
     """
 
     factor: float
@@ -44,17 +45,17 @@ class Effort(NamedTuple):
 
 @jit
 def gain(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Return the weight W of a new schedule: above 0 it is better.
+    """Return the weight W of a new schedule, which is above 0 for a better schedule.
 
     Args:
-        before: sums of slowdown, wait and response of the waiting jobs, shape (3,).
-        after: the same of the new schedule.
+        before: sums of slowdown, wait and response of the waiting jobs in the old schedule, shape (3,).
+        after: the same sums in the new schedule, shape (3,).
     """
     weight = 0.0
     for i in range(3):
         if before[i] > 0.0:
             weight += (before[i] - after[i]) / before[i]
-        elif after[i] > 0.0:  # no job waited before: any wait is worse
+        elif after[i] > 0.0:  # the old sum is 0, so that any wait is worse
             weight -= 1.0
     return weight
 
@@ -71,7 +72,7 @@ def _placed(
     waiting: Waiting,
     now: float,
 ) -> None:
-    """Compute a cluster's starts from the first that may change; ``inf`` where a job never fits."""
+    """Compute a cluster's starts from the order's index ``first`` on; ``inf`` for a job that never fits."""
     copied(steady, cluster, profiles, cluster)
     for i in range(count):
         job = order[i]
@@ -106,20 +107,20 @@ def improve(
     now: float,
     effort: Effort,
 ) -> tuple[int, int]:
-    """Improve a schedule in place; its profiles have to be made anew when any change is kept.
+    """Improve a schedule in place; the caller renews the clusters' profiles if any change is kept.
 
     Args:
         schedule: the reservations.
-        waiting: in order of arrival; each has a reservation.
-        submit: when they arrived, in seconds, shape (waiting,).
-        running: what runs.
+        waiting: the waiting jobs in order of arrival; each has a reservation.
+        submit: arrival of each waiting job, in seconds, shape (waiting,).
+        running: the running jobs.
         capacity: processors in service of each cluster, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
-        now: in seconds.
-        effort: how long.
+        now: the current time, in seconds.
+        effort: limits of the search.
 
     Returns:
-        how many iterations were made, and how many changes kept.
+        The number of iterations, and the number of kept changes.
     """
     jobs, clusters = len(waiting.job), len(capacity)
     room = 2 * (jobs + len(running.cluster)) + 4

@@ -1,7 +1,8 @@
 """Rectangular partitions of a three-dimensional torus.
 
-A node is ``(x * Y + y) * Z + z``. A box is six integers: its base (x, y, z) and its edges (a, b, c); it wraps
-around. A box that fills a dimension has base 0 there, so that each set of nodes is one box.
+The node at (x, y, z) has the index ``(x * Y + y) * Z + z``. A box is six integers, its base (x, y, z) and its
+edges (a, b, c), and wraps around. A box that fills a dimension has base 0 there, so that each set of nodes is
+one box.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from whesl.prediction.numba_jit import jit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST = 16384  # nodes: the tables of all cross-sections take nodes x X x Y numbers
+LARGEST = 16384  # largest number of nodes: the tables of all cross-sections take nodes x X x Y numbers
 
 
 class Torus(NamedTuple):
     """The geometry of a torus.
 
     Attributes:
-        dims: nodes along x, y and z.
-        shapes: edges of all boxes, the largest first, shape (boxes, 3).
-        first: the boxes of volume v are ``shapes[first[v]:first[v - 1]]``, shape (nodes + 1,).
-        fitting: the least volume of a box that holds s nodes, shape (nodes + 1,).
+        dims: number of nodes along x, y and z.
+        shapes: edges of all boxes, the largest box first, shape (boxes, 3).
+        first: offsets by volume: boxes of volume v are ``shapes[first[v]:first[v - 1]]``, shape (nodes + 1,).
+        fitting: least volume of a box that holds a number of nodes, by that number, shape (nodes + 1,).
     """
 
     dims: tuple[int, int, int]
@@ -41,7 +42,12 @@ class Torus(NamedTuple):
 
 
 def torus(x: int, y: int, z: int) -> Torus:
-    """Return the geometry of a torus of x by y by z nodes.
+    """Return the geometry of a torus.
+
+    Args:
+        x: number of nodes along x.
+        y: number of nodes along y.
+        z: number of nodes along z.
 
     Raises:
         WheslError: an edge below 1, or too many nodes.
@@ -67,7 +73,7 @@ def torus(x: int, y: int, z: int) -> Torus:
 
 @jit
 def bases(dims: tuple[int, int, int], edges: NDArray[np.int64]) -> tuple[int, int, int]:
-    """Return how many different bases a box of these edges has along each dimension."""
+    """Return the number of different bases of a box with given edges along each dimension."""
     a, b, c = edges
     x, y, z = dims
     return (1 if a == x else x), (1 if b == y else y), (1 if c == z else z)
@@ -75,7 +81,14 @@ def bases(dims: tuple[int, int, int], edges: NDArray[np.int64]) -> tuple[int, in
 
 @jit
 def fill(dims: tuple[int, int, int], box: NDArray[np.int64], nodes: NDArray[np.bool_], value: bool) -> None:
-    """Set the flag of each of a box's nodes."""
+    """Set the flags of all nodes of a box.
+
+    Args:
+        dims: number of nodes along each dimension.
+        box: base and edges of the box, shape (6,).
+        nodes: flags of all nodes, which are changed, shape (nodes,).
+        value: the flag to set.
+    """
     x, y, z = dims
     for i in range(box[0], box[0] + box[3]):
         for j in range(box[1], box[1] + box[4]):
@@ -86,7 +99,7 @@ def fill(dims: tuple[int, int, int], box: NDArray[np.int64], nodes: NDArray[np.b
 
 @jit
 def holds(dims: tuple[int, int, int], box: NDArray[np.int64], node: int) -> bool:
-    """Return whether a box holds a node."""
+    """Return whether a box of a torus of ``dims`` nodes holds a node."""
     x, y, z = dims
     k = node % z
     j = (node // z) % y
@@ -96,7 +109,15 @@ def holds(dims: tuple[int, int, int], box: NDArray[np.int64], node: int) -> bool
 
 @jit
 def apart(length: int, one: int, edge: int, other: int, extent: int) -> bool:
-    """Return whether two intervals on a ring of a length share nothing."""
+    """Return whether two intervals on a ring are disjoint.
+
+    Args:
+        length: number of places on the ring.
+        one: begin of the first interval.
+        edge: length of the first interval.
+        other: begin of the second interval.
+        extent: length of the second interval.
+    """
     ahead = other - one
     if ahead < 0:
         ahead += length
@@ -105,7 +126,7 @@ def apart(length: int, one: int, edge: int, other: int, extent: int) -> bool:
 
 
 def members(geometry: Torus, box: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the nodes of a box, ascending."""
+    """Return the indices of the nodes of a box, ascending."""
     flags = np.zeros(geometry.nodes, dtype=np.bool_)
     fill(geometry.dims, box, flags, True)
     return np.flatnonzero(flags)

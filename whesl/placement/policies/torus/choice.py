@@ -1,14 +1,15 @@
-"""Which free partition a job gets: the MFP heuristic, balancing and tie-breaking.
+"""The choice of a job's partition: the MFP heuristic, balancing and tie-breaking.
 
-Each candidate costs ``L_MFP``, the size that the maximal free partition loses by it, and a penalty for the
-failures that are predicted in it. The cheapest wins, of equal ones the first by edges and base.
+The cost of a candidate is ``L_MFP``, the size that the maximal free partition (MFP) loses by it, plus a
+penalty for failures that are predicted in the candidate. The cheapest candidate wins, of equal ones the first
+by edges and base.
 
 | rule | penalty |
 | --- | --- |
 | MFP | 0 |
 | balancing | the expected loss ``L_PF = P_f * s``; ``P_f = 1 - prod(1 - p_n)``, or ``max p_n`` |
-| tie-breaking | a half where any node is said to fail, so that it only decides between equal MFPs |
-| reliable | the loss in the mean, as nodes over the job's duration: a failure comes in its middle |
+| tie-breaking | a half if any node is predicted to fail, so that it only decides between equal MFPs |
+| reliable | the expected loss in nodes over the job's duration, with a failure in its middle |
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ RULES = {
 def penalty(
     dims: tuple[int, int, int], box: NDArray[np.int64], probability: NDArray[np.float64], rule: int
 ) -> float:
-    """Return what a box costs besides its ``L_MFP``.
+    """Return the penalty of a box, its cost besides ``L_MFP``.
 
     Args:
-        dims: nodes along each dimension.
-        box: the partition.
-        probability: that each node fails while the job runs.
+        dims: number of nodes along each dimension.
+        box: the partition, shape (6,).
+        probability: probability that each node fails while the job runs.
         rule: one of ``RULES``.
     """
     x, y, z = dims
@@ -78,15 +79,15 @@ def costs(
     rule: int,
     every: bool,
 ) -> NDArray[np.float64]:
-    """Return the cost of each candidate; ``inf`` where it is known to lose, unless ``every``.
+    """Return the cost of each candidate; ``inf`` for candidates that cannot win, unless ``every``.
 
     Args:
         geometry: the torus.
-        busy: nodes that hold a job.
+        busy: whether each node holds a job.
         candidates: free boxes, shape (candidates, 6).
-        probability: that each node fails while the job runs.
+        probability: probability that each node fails while the job runs.
         rule: one of ``RULES``.
-        every: whether the cost of those that cannot win is wanted too.
+        every: whether the costs of candidates that cannot win are computed too.
     """
     dims = geometry.dims
     x, y, z = dims
@@ -128,7 +129,7 @@ def costs(
                             open_[kept] = candidate
                             kept += 1
                     left = kept
-    for o in range(left):  # no free box lies beside these, so their cost is known
+    for o in range(left):  # no free box is disjoint from these candidates: each takes the whole MFP
         candidate = open_[o]
         if every or before + extra[candidate] <= best:
             cost[candidate] = before + extra[candidate]
@@ -145,14 +146,14 @@ def choose(
     probability: NDArray[np.float64],
     rule: int,
 ) -> NDArray[np.int64]:
-    """Return the box for a job, shape (1, 6), or (0, 6) where none is free.
+    """Return the box for a job, shape (1, 6), or (0, 6) if no box is free.
 
     Args:
         geometry: the torus.
-        busy: nodes that hold a job.
-        barred: nodes that this job may not have, the busy ones among them.
-        size: nodes, for which a box exists.
-        probability: that each node fails while the job runs.
+        busy: whether each node holds a job.
+        barred: whether each node is closed to this job, as busy nodes are.
+        size: number of nodes of the box, the volume of a possible box.
+        probability: probability that each node fails while the job runs.
         rule: one of ``RULES``.
     """
     candidates = partitions(geometry, barred, size)

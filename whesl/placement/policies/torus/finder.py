@@ -1,9 +1,10 @@
 """The free partitions of a size, and the largest free partition, on a torus.
 
-``partitions`` is the partition finder: with the sums of busy nodes over all boxes at the origin (a
-summed-area table of the unrolled torus) one box is tested in constant time, so that all free boxes of size
-s cost O(M^3 f(s)^2) on an M x M x M torus, f(s) being the number of divisors of s; printed is O(M^3 f(s)^3).
-``projection`` is what a pass needs for all sizes at once: how far a free box of each cross-section reaches.
+``partitions`` is the partition finder. A summed-area table of the unrolled torus, the number of busy nodes in
+each box at the origin, tests one box in constant time. So all free boxes of size s take O(M^3 f(s)^2) time on
+an M x M x M torus, where f(s) is the number of divisors of s; the source has O(M^3 f(s)^3). ``projection``
+serves all
+sizes at once: it tells how far a free box of each cross-section reaches.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def summed(dims: tuple[int, int, int], marked: NDArray[np.bool_]) -> NDArray[np.
     """Return the number of marked nodes in [0, i) x [0, j) x [0, k) of the torus unrolled twice.
 
     Args:
-        dims: nodes along each dimension.
-        marked: flags of nodes.
+        dims: number of nodes along each dimension.
+        marked: whether each node is marked.
     """
     x, y, z = dims
     table = np.zeros((2 * x + 1, 2 * y + 1, 2 * z + 1), dtype=np.int32)
@@ -43,7 +44,13 @@ def summed(dims: tuple[int, int, int], marked: NDArray[np.bool_]) -> NDArray[np.
 
 @jit
 def count(table: NDArray[np.int32], i: int, j: int, k: int, a: int, b: int, c: int) -> int:
-    """Return the number of marked nodes in a box, from ``summed``."""
+    """Return the number of marked nodes in a box.
+
+    Args:
+        table: the result of ``summed``.
+        i, j, k: base of the box.
+        a, b, c: edges of the box.
+    """
     return int(
         table[i + a, j + b, k + c]
         - table[i, j + b, k + c]
@@ -58,12 +65,12 @@ def count(table: NDArray[np.int32], i: int, j: int, k: int, a: int, b: int, c: i
 
 @jit
 def partitions(geometry: Torus, busy: NDArray[np.bool_], size: int) -> NDArray[np.int64]:
-    """Return all free boxes of a size, shape (boxes, 6), by edges and base.
+    """Return all free boxes of a size in the order of edges and base, shape (boxes, 6).
 
     Args:
         geometry: the torus.
-        busy: the nodes that cannot be used.
-        size: nodes, from 1 to those of the torus; a size that no box has gives none.
+        busy: whether each node cannot be used.
+        size: number of nodes, from 1 to that of the torus; a size that is no box's volume gives no boxes.
     """
     dims = geometry.dims
     table = summed(dims, busy)
@@ -92,11 +99,15 @@ def partitions(geometry: Torus, busy: NDArray[np.bool_], size: int) -> NDArray[n
 def projection(
     dims: tuple[int, int, int], busy: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Return how far along z free boxes reach: (a, b, x, y, z) -> edge, and the most for each (a, b).
+    """Return how far free boxes reach along z.
 
     Args:
-        dims: nodes along each dimension.
-        busy: the nodes that cannot be used.
+        dims: number of nodes along each dimension.
+        busy: whether each node cannot be used.
+
+    Returns:
+        The longest edge along z of a free box, by edges a, b (counted from 0) and base x, y, z; and the
+        longest of these edges by a, b.
     """
     x, y, z = dims
     reach = np.zeros((x, y, x, y, z), dtype=np.int16)
@@ -130,7 +141,7 @@ def projection(
 
 @jit
 def largest(most: NDArray[np.int16]) -> int:
-    """Return the size of the maximal free partition (MFP), from the second part of ``projection``."""
+    """Return the size of the maximal free partition (MFP), from the second result of ``projection``."""
     best = 0
     for a in range(most.shape[0]):
         for b in range(most.shape[1]):
@@ -140,7 +151,12 @@ def largest(most: NDArray[np.int16]) -> int:
 
 @jit
 def sizes(geometry: Torus, most: NDArray[np.int16]) -> NDArray[np.bool_]:
-    """Return for each size whether a free box of it exists, from the second part of ``projection``."""
+    """Return for each size whether a free box of that size exists.
+
+    Args:
+        geometry: the torus.
+        most: the second result of ``projection``.
+    """
     able = np.zeros(len(geometry.fitting), dtype=np.bool_)
     for s in range(len(geometry.shapes)):
         a, b, c = geometry.shapes[s]
@@ -151,7 +167,13 @@ def sizes(geometry: Torus, most: NDArray[np.int16]) -> NDArray[np.bool_]:
 
 @jit
 def fits(geometry: Torus, most: NDArray[np.int16], size: int) -> bool:
-    """Return whether a free box of a size exists, from the second part of ``projection``."""
+    """Return whether a free box of a size exists.
+
+    Args:
+        geometry: the torus.
+        most: the second result of ``projection``.
+        size: number of nodes of the box.
+    """
     for s in range(geometry.first[size], geometry.first[size - 1]):
         a, b, c = geometry.shapes[s]
         if most[a - 1, b - 1] >= c:

@@ -1,7 +1,7 @@
-"""What a predictor says of each node for one job: the probabilities that ``choice`` weighs.
+"""The predictions for each node and one job, which ``choice`` uses.
 
-Balancing asks for probabilities, tie-breaking for yes or no. A failure at this very instant has happened, and
-one at the job's end comes too late to hurt it.
+Balancing uses probabilities, tie-breaking yes or no. A failure at ``now`` has already happened, and a failure
+at the job's end does not affect the job.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ def forecast(
 
     Args:
         predictor: the predictor as arrays.
-        now: in seconds.
-        duration: in seconds.
-        decided: 1 or 0 for "will fail" by the predictor's threshold, instead of probabilities.
-        seed: -1, or that of a draw for each question and predicted failure, which then is seen with its own
-            probability, and for sure.
+        now: the current time, in seconds.
+        duration: duration of the job, in seconds.
+        decided: whether to return 1 or 0 for "will fail" by the predictor's threshold, instead of
+            probabilities.
+        seed: -1 for the predictor's probabilities; otherwise the seed of random draws that, for each
+            question, take each predicted failure as certain with its own probability.
     """
     nodes = len(predictor.event_offsets) - 1
     found = np.zeros(nodes)

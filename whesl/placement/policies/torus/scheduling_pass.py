@@ -1,9 +1,10 @@
 """One scheduling pass on a torus: first come, first served, with migration and backfilling.
 
-Rules where the documents are silent: running jobs are packed anew, the largest first, only when the head does
-not fit although enough nodes are free; the packing is kept only if the head then fits, and costs nothing. The
-head's reservation is a box, the one with the fewest nodes that are free now at the earliest time at which one
-is free; a job may overtake the head when it ends by that time or takes nothing of that box.
+Rules that the sources do not give: running jobs are packed anew, the largest first, only if the head does not
+fit although enough nodes are free. The packing is kept only if the head then fits, and migration costs
+nothing. The head's reservation is, of the boxes that are free at the earliest possible time, the one with the
+fewest nodes that are free now. A job may overtake the head if it ends by that time or takes no node of that
+box.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Settings(NamedTuple):
-    """How a pass decides.
+    """Settings of a scheduling pass.
 
     Attributes:
         rule: one of ``whesl.placement.policies.torus.choice.RULES``.
         backfill: whether jobs may overtake the head.
-        seed: -1, or that of tie-breaking's draws for each question.
+        seed: seed of the random draws of predicted failures; -1 for no draws (see ``node_probabilities``).
     """
 
     rule: int
@@ -39,15 +40,15 @@ class Settings(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a pass decides.
+    """The decisions of a scheduling pass.
 
     Attributes:
         position: jobs to start, as indices of the queue, in order, shape (started,).
-        boxes: partitions of the running jobs and then of the started ones, shape (running + started, 6).
-        moved: whether running jobs migrate to those partitions.
-        refused: whether packing anew was tried and did not help.
-        shadow: when the head's reservation begins, in seconds; ``inf`` where no job could overtake it.
-        reserved: the reservation, shape (1, 6), or (0, 6).
+        boxes: partitions of the running jobs, then of the started jobs, shape (running + started, 6).
+        moved: whether running jobs migrate to these partitions.
+        refused: whether packing was tried and did not make room for the head.
+        shadow: begin of the head's reservation, in seconds; ``inf`` if no reservation was made.
+        reserved: box of the head's reservation, shape (1, 6), or (0, 6) if no reservation was made.
     """
 
     position: NDArray[np.int64]
@@ -60,7 +61,14 @@ class Plan(NamedTuple):
 
 @jit
 def likely(settings: Settings, predictor: Compiled, now: float, duration: float) -> NDArray[np.float64]:
-    """Return each node's probability as the rule asks for it; nothing is asked for plain MFP."""
+    """Return each node's failure probability in the form that the rule uses; zeros for plain MFP.
+
+    Args:
+        settings: settings of the pass.
+        predictor: the predictor as arrays.
+        now: the current time, in seconds.
+        duration: duration of the job, in seconds.
+    """
     if settings.rule == MFP:
         return np.zeros(len(predictor.event_offsets) - 1)
     return forecast(predictor, now, duration, settings.rule == TIE_BREAKING, settings.seed)
@@ -68,7 +76,7 @@ def likely(settings: Settings, predictor: Compiled, now: float, duration: float)
 
 @jit
 def ascending(keys: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the order of some keys, equal ones as they stand (numba's sort is slow to compile)."""
+    """Return the stable ascending order of keys (numba's own sort is slow to compile)."""
     order = np.arange(len(keys))
     for i in range(1, len(keys)):
         job = order[i]
@@ -92,8 +100,17 @@ def packed(
 ) -> tuple[bool, NDArray[np.int64], NDArray[np.bool_]]:
     """Place the running jobs anew on an empty torus, the largest first.
 
+    Args:
+        geometry: the torus.
+        settings: settings of the pass.
+        predictor: the predictor as arrays.
+        now: the current time, in seconds.
+        boxes: boxes of the running jobs, shape (running, 6).
+        ends: ends of the running jobs, in seconds, shape (running,).
+        size: number of nodes of one more job.
+
     Returns:
-        whether they and one more job of a size fit; their boxes; the nodes that they then hold.
+        Whether the running jobs and the one more job fit; the new boxes; whether each node holds a job then.
     """
     busy = np.zeros(len(predictor.event_offsets) - 1, dtype=np.bool_)
     placed = np.empty_like(boxes)
@@ -114,9 +131,17 @@ def packed(
 def reservation(
     geometry: Torus, busy: NDArray[np.bool_], boxes: NDArray[np.int64], ends: NDArray[np.float64], size: int
 ) -> tuple[float, NDArray[np.int64]]:
-    """Return when a box of a size is first free, and the one that takes fewest nodes that are free now."""
+    """Return the earliest time at which a box is free, and the free box with fewest nodes that are free now.
+
+    Args:
+        geometry: the torus.
+        busy: whether each node holds a job.
+        boxes: boxes of the running jobs, shape (running, 6).
+        ends: ends of the running jobs, in seconds, shape (running,).
+        size: number of nodes of the box.
+    """
     order = ascending(ends)
-    low, high = 0, len(order) - 1  # the number released beside the last that is needed
+    low, high = 0, len(order) - 1  # bounds of the index in ``order`` of the last job whose end is needed
     while low < high:
         middle = (low + high) // 2
         later = busy.copy()
@@ -156,24 +181,24 @@ def held_back(
     boxes: NDArray[np.int64],
     ends: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.int64]]:
-    """Return when a job had better start than now, and where; ``inf`` where now is best.
+    """Return when and where a job should start instead of now; ``inf`` if it should start now.
 
-    It waits for the next job's end, never beyond its own run time after its arrival, when the nodes that are
-    free then save more node-seconds, of those that failures cost in the mean, than its own nodes wait.
-    Source: ``whesl.placement.policies.reliable``.
+    The job waits for the next job's end, never beyond ``latest``, if the box that is free then reduces the
+    expected loss by more node-seconds than the job's nodes wait. Source:
+    ``whesl.placement.policies.reliable``.
 
     Args:
         geometry: the torus.
-        settings: how the pass decides.
-        predictor: what is asked about nodes.
-        now: in seconds.
-        box: where it would start now, shape (1, 6).
-        chance: that each node fails while it would run.
-        time: how long it runs, in seconds.
-        latest: until when it may be held back, in seconds.
-        busy: nodes that hold a job.
-        boxes: of running jobs, shape (running, 6).
-        ends: when they end, in seconds, shape (running,).
+        settings: settings of the pass.
+        predictor: the predictor as arrays.
+        now: the current time, in seconds.
+        box: the job's box if it starts now, shape (1, 6).
+        chance: probability that each node fails while the job runs, if it starts now.
+        time: run time of the job, in seconds.
+        latest: latest time until which the job may be held back, in seconds.
+        busy: whether each node holds a job.
+        boxes: boxes of the running jobs, shape (running, 6).
+        ends: ends of the running jobs, in seconds, shape (running,).
     """
     loss = penalty(geometry.dims, box[0], chance, RELIABLE) * time
     if loss == 0.0 or len(ends) == 0:
@@ -209,15 +234,16 @@ def plan(
 
     Args:
         geometry: the torus.
-        settings: how to decide.
-        predictor: what is asked about nodes.
-        now: in seconds.
+        settings: settings of the pass.
+        predictor: the predictor as arrays.
+        now: the current time, in seconds.
         migrate: whether running jobs may be moved.
-        running: boxes of running jobs, shape (running, 6).
-        ends: when running jobs end, in seconds, shape (running,).
-        volumes: nodes of the waiting jobs, volumes of boxes (``Torus.fitting``), in order, shape (waiting,).
-        times: how long they will run, in seconds, shape (waiting,).
-        latest: until when "reliable" may hold each back, in seconds, shape (waiting,).
+        running: boxes of the running jobs, shape (running, 6).
+        ends: ends of the running jobs, in seconds, shape (running,).
+        volumes: box volumes of the waiting jobs (``Torus.fitting``), in order, shape (waiting,).
+        times: run times of the waiting jobs, in seconds, shape (waiting,).
+        latest: latest time until which "reliable" may hold each waiting job back, in seconds, shape
+            (waiting,).
     """
     nodes = len(predictor.event_offsets) - 1
     waiting = len(volumes)
@@ -279,7 +305,7 @@ def plan(
         most = projection(geometry.dims, busy)[1]
         head += 1
     able = sizes(geometry, most)
-    hopeful = False  # whether any job behind the head has room at all
+    hopeful = False  # whether any job behind the head has a free box
     for job in range(head + 1, waiting):
         hopeful = hopeful or able[volumes[job]]
     if settings.backfill and hopeful:

@@ -1,1 +1,1 @@
-"""Placement in Flux: the order of ranks for its scheduler module, and the module's life in an instance."""
+"""Placement in Flux: the order of ranks for the scheduler module, and loading the module into an instance."""

@@ -1,4 +1,4 @@
-"""The scheduler module in Flux's configuration, for instances that start from now on: one file of modprobe's.
+"""The scheduler module in Flux's configuration: a file of ``flux modprobe``, read by later instances.
 
 ``flux modprobe`` reads ``modprobe.d/*.toml`` below Flux's configuration directory and takes the module of
 highest priority that provides ``sched`` (flux-modprobe(1), flux-core 0.88).
@@ -22,21 +22,21 @@ _CONFDIR = "from flux.conf_builtin import conf_builtin_get; print(conf_builtin_g
 
 
 def path(directory: Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
-    """Return where the file is or would be.
+    """Return the path of the configuration file, which may not exist.
 
     Args:
         directory: a directory that modprobe searches; None for that of Flux's configuration.
-        environ: of Flux's commands; None for this process's.
+        environ: environment of Flux's commands; None for this process's environment.
 
     Raises:
-        WheslError: Flux does not say where its configuration is.
+        WheslError: the directory of Flux's configuration is unknown.
     """
     found = directory or Path(module_loading.ask(environ, "python", "-c", _CONFDIR).strip()) / "modprobe"
     return found / "modprobe.d" / FILE
 
 
 def text(options: Options) -> str:
-    """Return the settings in the file."""
+    """Return the content of the configuration file."""
     values = {
         "name": MODULE,
         "module": str(plugin_paths.find("flux/sched-whesl.py")),
@@ -47,14 +47,14 @@ def text(options: Options) -> str:
         "priority": 200,
         "args": module_loading.arguments(options, options.queue or "fifo", "sched-simple"),
     }
-    # A string or a list of strings is written in TOML as in JSON.
+    # Strings and lists of strings have the same form in TOML as in JSON.
     return f"{_FIRST}[[modules]]\n" + "".join(
         f"{key} = {json.dumps(value)}\n" for key, value in values.items()
     )
 
 
 def difference(file: Path, new: str) -> str:
-    """Return what would change in a file, as a unified diff; "" for nothing. Raises WheslError."""
+    """Return the change of a file to new content as a unified diff, "" for no change. Raises WheslError."""
     before = _read(file)
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), new.splitlines(keepends=True), str(file), f"{file} (new)"
@@ -63,10 +63,16 @@ def difference(file: Path, new: str) -> str:
 
 
 def install(file: Path, options: Options, environ: Mapping[str, str] | None = None) -> None:
-    """Write the file, after a look whether the module can work.
+    """Write the configuration file, after a check that the module can run.
+
+    Args:
+        file: path of the configuration file.
+        options: the module's options.
+        environ: environment of Flux's commands; None for this process's environment.
 
     Raises:
-        WheslError: it cannot, or the file is another package's or cannot be written; nothing was changed.
+        WheslError: the module cannot run, the file belongs to another package, or it cannot be written;
+            nothing was changed.
     """
     module_loading.check(options, environ)
     _ours(file)
@@ -83,7 +89,7 @@ def install(file: Path, options: Options, environ: Mapping[str, str] | None = No
 
 
 def remove(file: Path) -> bool:
-    """Remove the file, and return whether it was there. Raises WheslError."""
+    """Remove the configuration file, and return whether it existed. Raises WheslError."""
     _ours(file)
     try:
         file.unlink()

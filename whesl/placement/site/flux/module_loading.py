@@ -1,4 +1,4 @@
-"""The scheduler module in a live instance: loaded in the place of Flux's, and Flux's put back."""
+"""The scheduler module in a running instance: loaded in place of Flux's own scheduler, and removed again."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from whesl.placement.site import plugin_paths
 MODULE = "sched-whesl"
 QUEUES = {"sched-simple": "fifo", "sched-fifo": "fifo", "sched-backfill": "backfill"}
 _USUAL = "sched-simple"
-_LIMIT = 60.0  # seconds for one command of Flux
-# Run by Flux's own Python: what the module will import, before anything is changed.
+_LIMIT = 60.0  # longest time of a Flux command, in seconds
+# Program for Flux's own Python that imports what the module needs, run before anything is changed.
 _PROBE = """\
 import site, sys
 site.addsitedir(sys.argv[1])
@@ -34,14 +34,14 @@ sys.exit(source.problem or 0)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How the module works.
+    """Options of the scheduler module.
 
     Attributes:
-        predictions: the file of a fitted model, or the published table.
-        acts: whether the policy's ranks are given; else only said.
-        queue: ``fifo`` or ``backfill``; "" for that of the scheduler that is replaced.
-        wait: seconds for which a job may be held back for better nodes; 0 for none.
-        packages: the directory in which Flux's Python finds WHESL; "" for that of this process.
+        predictions: path of a fitted model's file, or of the published table.
+        acts: whether jobs get the policy's ranks; otherwise the module only reports them.
+        queue: ``fifo`` or ``backfill``; "" for the queue of the replaced scheduler.
+        wait: longest time in seconds for which a job is held back for better nodes; 0 for no waiting.
+        packages: directory in which Flux's Python finds WHESL; "" for that of this process.
     """
 
     predictions: str
@@ -52,14 +52,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done: the scheduler that was replaced, "" for none, and the new one's queue."""
+    """Result of loading the module: the replaced scheduler, "" for none, and the module's queue."""
 
     instead: str
     queue: str
 
 
 def arguments(options: Options, queue: str, instead: str = "") -> list[str]:
-    """Return the module's arguments, percent-encoded, since Flux separates them at blanks."""
+    """Return the module's arguments, percent-encoded, since Flux separates arguments at blanks.
+
+    Args:
+        options: the module's options.
+        queue: ``fifo`` or ``backfill``.
+        instead: name of the replaced scheduler module, "" for none.
+    """
     values = {
         "predictions": str(Path(options.predictions).absolute()),
         "path": options.packages or sysconfig.get_path("purelib"),
@@ -72,14 +78,14 @@ def arguments(options: Options, queue: str, instead: str = "") -> list[str]:
 
 
 def load(options: Options, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Put the module in the place of the instance's scheduler. Jobs go on; what waits, waits a moment longer.
+    """Load the module in place of the instance's scheduler; running jobs go on.
 
     Args:
-        options: how it works.
+        options: the module's options.
         environ: the environment in which Flux's commands reach the instance; None for this process's.
 
     Raises:
-        WheslError: it was not done, and the instance has the scheduler that it had.
+        WheslError: the module could not be loaded; the instance keeps its former scheduler.
     """
     file = plugin_paths.find("flux/sched-whesl.py")
     check(options, environ)
@@ -99,16 +105,16 @@ def load(options: Options, environ: Mapping[str, str] | None = None) -> Loaded:
         if before:
             ask(environ, "module", "load", instead or _USUAL)
         raise
-    # Flux says "loaded" before the module has read anything; it answers when it has.
+    # Flux reports "loaded" before the module has read its files; the module answers afterwards.
     stats(environ)
     return Loaded(instead=instead, queue=queue)
 
 
 def remove(environ: Mapping[str, str] | None = None) -> str:
-    """Put Flux's own scheduler back, and return its name; "" where the module was not loaded.
+    """Load Flux's own scheduler again, and return its name; "" if the module was not loaded.
 
     Raises:
-        WheslError: it was not done; the message says which scheduler the instance has.
+        WheslError: the scheduler could not be changed; the message says which one the instance has.
     """
     if scheduler(environ) != MODULE:
         return ""
@@ -124,10 +130,14 @@ def remove(environ: Mapping[str, str] | None = None) -> str:
 
 
 def check(options: Options, environ: Mapping[str, str] | None = None) -> None:
-    """See whether Flux's Python can import what the module needs, and read the predictions.
+    """Check that Flux's Python can import what the module needs, and read the predictions.
+
+    Args:
+        options: the module's options.
+        environ: environment of Flux's commands; None for this process's environment.
 
     Raises:
-        WheslError: it cannot; the message says why.
+        WheslError: Flux's Python cannot import or read; the message gives the reason.
     """
     packages = options.packages or sysconfig.get_path("purelib")
     predictions = str(Path(options.predictions).absolute())
@@ -154,7 +164,7 @@ def scheduler(environ: Mapping[str, str] | None = None) -> str:
 
 
 def stats(environ: Mapping[str, str] | None = None) -> dict[str, object]:
-    """Return the loaded module's report on itself. Raises WheslError."""
+    """Return the loaded module's statistics. Raises WheslError."""
     found = json.loads(ask(environ, "module", "stats", MODULE)).get("placement")
     return found if isinstance(found, dict) else {}
 
@@ -175,7 +185,7 @@ def ask(environ: Mapping[str, str] | None, *words: str) -> str:
 
 def _run(environ: Mapping[str, str] | None, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     environ = os.environ if environ is None else environ
-    # Flux's Python is not this process's, whose paths are none of its business.
+    # Flux's Python is another one than this process's, so this process's module paths do not apply to it.
     clean = {name: value for name, value in environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     if shutil.which("flux", path=environ.get("PATH")) is None:
         raise WheslError("no flux command is on PATH", hint="load the module of Flux")
@@ -183,7 +193,7 @@ def _run(environ: Mapping[str, str] | None, command: Sequence[str]) -> subproces
         return subprocess.run(
             command,
             env=clean,
-            cwd="/",  # where nothing stands in for a module of Python
+            cwd="/",  # has no files that Python could import by mistake
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

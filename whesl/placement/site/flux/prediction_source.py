@@ -1,4 +1,4 @@
-"""Where Flux's scheduler module has its predictions from: a fitted model's file, or the published table."""
+"""The predictions of Flux's scheduler module, read from a fitted model's file or the published table."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
     from whesl.prediction.failures.predictor_base import ArrayPredictor
 
-_ZIP = b"PK"  # what a fitted model's file begins with
+_ZIP = b"PK"  # first bytes of a fitted model's file
 
 
 class Source:
     """A file of predictions that may change.
 
-    A file that cannot be read leaves the predictions as they were; a table that has expired predicts nothing.
-    No error leaves this class: the scheduler goes on.
+    If the file cannot be read, the predictions do not change; an expired table predicts nothing. This class
+    raises no errors, so that the scheduler goes on.
 
     Args:
-        path: the file.
-        clock: seconds since the epoch.
+        path: the file of predictions.
+        clock: returns the time in seconds since the epoch.
 
     Attributes:
-        predictor: None while there are no predictions.
-        names: the predictor's nodes by index.
-        problem: what is wrong, for people; empty when nothing is.
+        predictor: the current predictor; None while there are no predictions.
+        names: names of the predictor's nodes by index.
+        problem: the present problem in a sentence for people; empty without a problem.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
@@ -43,7 +43,7 @@ class Source:
         self._state: tuple[int, ...] | None = None
 
     def refresh(self) -> bool:
-        """Read the file where it has changed; return whether anything is different."""
+        """Read the file if it has changed; return whether the predictions changed."""
         before = self.problem, self.predictor
         try:
             status = self._path.stat()
@@ -64,11 +64,11 @@ class Source:
 
 
 def may_act(path: Path, despite: str | None) -> None:
-    """Refuse a model without a positive verdict; what is no model is not judged here.
+    """Refuse a model without a positive verdict; other files are not checked.
 
     Args:
-        path: as of ``read``.
-        despite: the verdict that the user named, which is taken for positive.
+        path: see ``read``.
+        despite: the verdict that the user accepts besides a positive one; None for no other.
 
     Raises:
         RefusedError: the model may not act.
@@ -90,8 +90,8 @@ def read(path: Path) -> tuple[ArrayPredictor, tuple[str, ...]]:
         path: a file of ``whesl placement learn``, or the table of ``whesl placement serve``.
 
     Raises:
-        WheslError: it holds neither.
-        OSError: it cannot be read.
+        WheslError: the file holds neither a model nor a table.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         begin = file.read(len(_ZIP))

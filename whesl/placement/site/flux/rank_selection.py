@@ -1,7 +1,7 @@
-"""Which ranks of a Flux instance a job gets, and why: the policy's risks for the scheduler module. Pure.
+"""The choice of a job's ranks in a Flux instance, with reasons, for the scheduler module. Pure.
 
-The module (``plugins/flux/sched-whesl.py``) runs in Flux's own process and asks this class; keys are
-remembered for a moment, so that a burst of jobs costs one look at all nodes.
+The module (``plugins/flux/sched-whesl.py``) runs in Flux's own process and calls ``Advice``. Risks are cached
+for a moment, so that a burst of jobs evaluates all nodes once.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
     from whesl.prediction.failures.port import Predictor
 
-_NAMED = 4  # nodes that a reason names; more are counted
-_LONGEST = 400  # characters of a reason
-_SAID = 30.0  # seconds for which a node's evidence is remembered, and risks at most
-_SHARE = 0.01  # of a job's length for which its risks are remembered
+_NAMED = 4  # largest number of nodes that a reason names; further nodes are only counted
+_LONGEST = 400  # largest number of characters of a reason
+_SAID = 30.0  # seconds for which a node's evidence is cached; upper bound for risks
+_SHARE = 0.01  # share of a job's duration for which its risks are cached
 _MOST_SAID = 65536
-_KEPT = 256  # different durations whose keys are remembered
-# As they were written: compiling them would hold the scheduler up.
+_KEPT = 256  # largest number of durations whose risks are cached
+# The uncompiled functions, since compilation would block the scheduler.
 _LOSS = getattr(expected_loss, "py_func", expected_loss)
 _WORTH = getattr(worth_waiting, "py_func", worth_waiting)
 
 
 class Risks(NamedTuple):
-    """What a job of some length risks on each rank.
+    """The risks of each rank for jobs of one duration.
 
     Attributes:
-        made: when it was asked, in seconds since the epoch.
-        hazard: the cumulative hazard while the job runs.
-        key: what the policy sorts by, the least risk first, for each rank.
+        made: when the risks were computed, in seconds since the epoch.
+        hazard: cumulative hazard of each rank while the job runs.
+        key: the policy's sort key of each rank, lower for less risk.
     """
 
     made: float
@@ -45,23 +45,23 @@ class Risks(NamedTuple):
     key: NDArray[np.float64]
 
     def order(self, ranks: Sequence[int]) -> Iterator[int]:
-        """Return the places of ranks in the policy's order; equal ones stay in theirs.
+        """Return the indices into ``ranks`` in the policy's order; equal ranks keep their order.
 
         Args:
-            ranks: that may get a job. A rank is in the instance.
+            ranks: ranks of the instance that may get a job.
         """
         return iter(np.argsort(self.key[np.fromiter(ranks, np.int64, len(ranks))], kind="stable").tolist())
 
 
 class Advice:
-    """What a predictor says of the ranks of one instance.
+    """Risks of the ranks of one Flux instance by a predictor.
 
     Args:
-        predictor: answers questions about nodes; None for Flux's own order.
-        names: the predictor's nodes by index.
+        predictor: gives the failure probabilities of nodes; None for Flux's own order.
+        names: names of the predictor's nodes by index.
         hosts: each rank's host name.
-        horizon: seconds for which a job without a limit is taken to run.
-        refresh: seconds for which keys are remembered at least.
+        horizon: assumed duration of a job without a limit, in seconds.
+        refresh: shortest time for which risks are cached, in seconds.
     """
 
     def __init__(
@@ -85,28 +85,28 @@ class Advice:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Hosts that the predictor does not know; they count as the median of the others."""
+        """Hosts that the predictor does not know; they get the median risk of the known hosts."""
         return tuple(host for rank, host in sorted(self._hosts.items()) if rank not in self._node)
 
     def length(self, duration: float, ends: float, now: float) -> float:
-        """Return for how long a job is taken to run.
+        """Return the assumed duration of a job, in seconds.
 
         Args:
-            duration: its limit in seconds; 0 for none.
+            duration: the job's time limit in seconds; 0 for no limit.
             ends: when the instance ends, in seconds since the epoch; 0 for never.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
         """
         left = ends - now if ends > 0 else math.inf
         return max(min(duration or self._horizon, left), 0.0)
 
     def risks(self, duration: float, now: float) -> Risks:
-        """Return what a job risks on each rank.
+        """Return the risks of each rank for a job.
 
         Args:
-            duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
+            duration: duration of the job, in seconds.
+            now: the current time, in seconds since the epoch.
         """
-        duration = float(f"{duration:.2g}")  # what differs by less shares its risks
+        duration = float(f"{duration:.2g}")  # durations that are equal to two digits share their risks
         found = self._risks.get(duration)
         kept = max(self._refresh, min(_SHARE * duration, _SAID))
         if found is None or not found.made <= now < found.made + kept:
@@ -125,21 +125,21 @@ class Advice:
         duration: float,
         now: float,
     ) -> bool:
-        """Return whether a job had better wait for the next job's end, by the rule of the policy.
+        """Return whether a job should wait for the next job's end, by the rule of the policy ``reliable``.
 
-        It waits where the nodes that are free then save more node-seconds, in the mean, than the wait costs.
+        The job waits if the nodes that are free then save more node-seconds on average than the wait costs.
 
         Args:
-            chosen: ranks that it would get now.
-            free: ranks that may get it now.
-            end: when the next job ends at the latest, in seconds since the epoch.
-            freed: ranks that may get it then, besides.
-            duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
+            chosen: ranks that the job would get now.
+            free: ranks that are free for the job now.
+            end: latest end of the next job, in seconds since the epoch.
+            freed: further ranks that are free for the job then.
+            duration: duration of the job, in seconds.
+            now: the current time, in seconds since the epoch.
         """
         size, delay = len(chosen), end - now
         loss = _LOSS(_probability(self.risks(duration, now).hazard, chosen), size, duration, math.inf)
-        if not _WORTH(loss, 0.0, delay, size):  # however good the others are
+        if not _WORTH(loss, 0.0, delay, size):  # even ranks without risk would not pay for the wait
             return False
         then, pool = self._ask(duration, end, now), [*free, *freed]
         best = [pool[place] for place in list(then.order(pool))[:size]]
@@ -161,14 +161,14 @@ class Advice:
     def reason(
         self, chosen: Collection[int], usual: Collection[int], duration: float, now: float, *, acts: bool
     ) -> str:
-        """Return in one line why a job has these ranks.
+        """Return the reason for a job's ranks in one line.
 
         Args:
-            chosen: the ranks of the policy.
-            usual: those that Flux would have taken by itself.
-            duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
-            acts: whether the policy's ranks were given; else it is said what it would have done.
+            chosen: the ranks that the policy chose.
+            usual: the ranks that Flux would have taken by itself.
+            duration: duration of the job, in seconds.
+            now: the current time, in seconds since the epoch.
+            acts: whether the job got the policy's ranks; otherwise the reason says what the policy would do.
         """
         if self.predictor is None:
             return "nothing is predicted: Flux's own order"
@@ -189,7 +189,7 @@ class Advice:
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
     def _evidence(self, predictor: Predictor, node: int, duration: float, now: float) -> str:
-        """Return why a node is at risk; a burst of jobs asks for each node once."""
+        """Return the evidence for a node's risk, which is cached so that a burst of jobs asks once."""
         key = node, float(f"{duration:.2g}")
         made, text = self._said.get(key, (-math.inf, ""))
         if not made <= now < made + _SAID:

@@ -1,4 +1,4 @@
-"""The published table as a predictor, so that the policy's functions answer from it as from a fitted one."""
+"""The published table as a predictor, so that policies use it like a fitted predictor."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
 
 _DAY = 86400.0
-_CERTAIN = 1e-9  # the survival that a probability of 1 in the table stands for
+_CERTAIN = 1e-9  # survival probability for a failure probability of 1 in the table
 
 
 class Published(ArrayPredictor):
-    """A table's probabilities as cumulative hazards since it was written, linear between its horizons.
+    """A table as a predictor: cumulative hazards since it was written, linear between its horizons.
 
     Args:
-        table: as it was read.
-        threshold: ``will_fail`` is a probability at or above it; None for the table's, of a day.
+        table: the table.
+        threshold: probability from which ``will_fail`` is true; None for the table's threshold for a day.
     """
 
     def __init__(self, table: Table, threshold: float | None = None) -> None:
@@ -54,9 +54,9 @@ class Published(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> Published:
-        """Return this predictor: it learns by the next table alone."""
+        """Return this predictor, which only a new table can replace."""
         return self
 
     def at_threshold(self, threshold: float) -> Published:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
+        """Return a copy of the predictor with another threshold of ``will_fail``, from 0 to 1."""
         return Published(self.table, threshold)

@@ -1,1 +1,1 @@
-"""A site's own history: what is read of it, what is fitted to it, and how good that is."""
+"""A site's own history: reading it, fitting predictors to it, and scoring them."""

@@ -1,4 +1,4 @@
-"""What WHESL's tasks have seen of nodes: out of a user's journal, or of `whesl nodes --json`."""
+"""Reports of bad nodes by WHESL's tasks, read from a user's journal or `whesl nodes --json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """A node that was called bad: when, how strongly, and who saw what."""
+    """A report of a bad node: node, time in seconds since the epoch, grade, and the observer's details."""
 
     node: str
     time: float
@@ -25,15 +25,15 @@ class Seen(NamedTuple):
 
 
 def load(path: Path) -> list[Seen]:
-    """Read what was seen.
+    """Read the reports of bad nodes.
 
     Args:
-        path: a WHESL home, whose coordinator's journal is read beside it, or a file with the output of
+        path: a WHESL home with a coordinator's journal, which may be in use, or a file with the output of
             ``whesl nodes --json``.
 
     Raises:
-        WheslError: it cannot be read.
-        UsageError: it is neither.
+        WheslError: the file cannot be read.
+        UsageError: ``path`` is neither.
     """
     if path.is_dir():
         return _journal(path)
@@ -59,7 +59,7 @@ def _journal(home: Path) -> list[Seen]:
                 try:
                     bad = msgspec.convert(record.data["bad_node"], BadNode)
                 except (KeyError, msgspec.ValidationError):
-                    continue  # of another version
+                    continue  # the record is of another version
                 found.append(_seen(bad, who))
     except JournalError as error:
         if error.reason == "missing":

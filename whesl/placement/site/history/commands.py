@@ -1,4 +1,4 @@
-"""A site's records by the commands that print them: sacct, sacctmgr, sinfo, flux."""
+"""A site's records, read by the commands sacct, sacctmgr, sinfo and flux."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from whesl.lab.readers.failures import Loaded
     from whesl.lab.readers.job_records import JobLog
 
-_PATIENCE = 600.0  # seconds: years of a large site's jobs
+_PATIENCE = 600.0  # longest time of a command in seconds, enough for years of a large site's jobs
 
 
 def slurm_events(since: float, *, leave_out: str = "", take: str = "") -> Loaded | None:
-    """Return Slurm's events of nodes; None where it has none.
+    """Return Slurm's node events; None if Slurm has no events.
 
     Args:
-        since: from when on, in seconds since the epoch.
+        since: begin of the time to read, in seconds since the epoch.
         leave_out, take: see ``slurm_jobs_and_events.events``.
 
     Raises:
-        WheslError: the command is not there, or fails.
+        WheslError: the command is missing or fails.
     """
     text = _run("sacctmgr", "-P", "show", "event", f"start={_stamp(since)}")
     if len(text.splitlines()) < 2:
@@ -36,7 +36,7 @@ def slurm_events(since: float, *, leave_out: str = "", take: str = "") -> Loaded
 
 
 def slurm_jobs(since: float) -> JobLog:
-    """Return Slurm's jobs of all users since a time. Errors as of ``slurm_events``."""
+    """Return Slurm's jobs of all users since a time in epoch seconds. Errors: see ``slurm_events``."""
     columns = "JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"
     return slurm_jobs_and_events.sacct(
         _run("sacct", "-aDXP", "-S", _stamp(since), "-o", columns), Path("sacct"), Clock()
@@ -44,14 +44,14 @@ def slurm_jobs(since: float) -> JobLog:
 
 
 def slurm_nodes() -> tuple[str, ...]:
-    """Return the names of Slurm's nodes. Errors as of ``slurm_events``."""
+    """Return the names of Slurm's nodes. Errors: see ``slurm_events``."""
     return tuple(
         dict.fromkeys(name for line in _run("sinfo", "-haNo", "%N").split() for name in expand(line))
     )
 
 
 def flux_events() -> Loaded:
-    """Return Flux's resource event log. Errors as of ``slurm_events``."""
+    """Return Flux's resource event log. Errors: see ``slurm_events``."""
     return flux_jobs_and_events.eventlog(
         _run("flux", "resource", "eventlog"), Path("flux resource eventlog"), Clock()
     )

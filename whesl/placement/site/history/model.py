@@ -1,4 +1,4 @@
-"""What a site has learned: a predictor whose nodes have names, and where it comes from."""
+"""A site's learned model: a predictor whose nodes have names, with its origin and scores."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
     from whesl.prediction.failures.predictor_base import ArrayPredictor
 
-_FAR = 30 * 86400.0  # the expected time to failure goes on at the mean rate of the next month
+_FAR = 30 * 86400.0  # seconds over which the mean rate gives the expected time to failure
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a model comes from, and how good it was on what it had not seen.
+    """The origin of a model, and its scores on unseen weeks.
 
     Attributes:
-        learned: when it was fitted, in seconds since the epoch.
-        begin: of the history, likewise.
-        finish: of the history, likewise.
-        failures: how many it holds.
-        sources: what was read, with how much was found in each.
-        predictor: its name, as ``whesl lab predict`` takes it; ``prior`` with too little history.
-        prior: why the history was too little, and what was taken instead; "" where it was enough.
-        horizon: how far ahead it was scored, in seconds.
-        skill: 1 - Brier / Brier of the base rate on weeks it had not seen; None where nothing was scored.
-        interval: of the skill, 95 %.
-        beats_base: whether it is better than the base rate beyond chance.
-        scores: the skill of each predictor that was tried.
-        verdict: whether the choice of a predictor was of use on the last weeks (``whesl placement score``).
-        criteria: the conditions of the verdict; empty where the history is too short for one.
+        learned: when the model was fitted, in seconds since the epoch.
+        begin: begin of the history, in seconds since the epoch.
+        finish: end of the history, in seconds since the epoch.
+        failures: number of failures in the history.
+        sources: for each source of records, a text on what was found in it.
+        predictor: the predictor's name, as in ``whesl lab predict``; ``prior`` for too short a history.
+        prior: why the history was too short, and what was taken instead; "" for a sufficient history.
+        horizon: how far ahead the scored questions look, in seconds.
+        skill: 1 - Brier / Brier of the base rate on unseen weeks; None if nothing was scored.
+        interval: 95 % interval of the skill.
+        beats_base: whether the predictor is better than the base rate beyond chance.
+        scores: the skill of each candidate predictor.
+        verdict: whether the choice of a predictor was useful on the last weeks (``whesl placement score``).
+        criteria: the conditions of the verdict; empty if the history is too short for a verdict.
     """
 
     learned: float
@@ -61,13 +61,13 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRisk(msgspec.Struct, frozen=True, kw_only=True):
-    """What is expected of one node.
+    """The failure risk of one node.
 
     Attributes:
-        node: its name.
-        probability: that it fails within each horizon that was asked for, in their order.
-        expected: the expected time to failure in seconds, at the mean rate of the next month.
-        evidence: one sentence that says why; "" unless it was asked for.
+        node: the node's name.
+        probability: probability that the node fails within each horizon, in the order of the horizons.
+        expected: expected time to failure in seconds, at the mean rate of the next month.
+        evidence: one sentence that gives the reason; "" if no evidence was requested.
     """
 
     node: str
@@ -81,9 +81,9 @@ class SiteModel:
     """A predictor with the names of its nodes.
 
     Attributes:
-        predictor: answers for indices of ``names``.
-        names: the nodes.
-        about: where it comes from.
+        predictor: the predictor, whose nodes are indices into ``names``.
+        names: names of the nodes.
+        about: origin and scores of the model.
     """
 
     predictor: ArrayPredictor
@@ -99,9 +99,9 @@ class SiteModel:
         """Return the probability that each node fails in [now, now + horizon).
 
         Args:
-            nodes: names; of one that the model does not know, the median of those that it does is told.
-            now: in seconds since the epoch.
-            horizon: in seconds.
+            nodes: names of nodes; a node that the model does not know gets the median of the known nodes.
+            now: the current time, in seconds since the epoch.
+            horizon: length of the interval, in seconds.
         """
         every = np.arange(len(self.names))
         known = self.predictor.probability(every, np.asarray(now), np.asarray(horizon))
@@ -111,13 +111,13 @@ class SiteModel:
     def risks(
         self, nodes: Sequence[str], now: float, horizons: Sequence[float], *, explained: float = 2.0
     ) -> list[NodeRisk]:
-        """Return what is expected of each node.
+        """Return the failure risk of each node.
 
         Args:
-            nodes: names, as of ``probability``.
-            now: in seconds since the epoch.
-            horizons: in seconds.
-            explained: the evidence is given from this probability on, of the last horizon; it takes a while.
+            nodes: names of nodes; see ``probability``.
+            now: the current time, in seconds since the epoch.
+            horizons: lengths of the intervals, in seconds.
+            explained: probability within the last horizon from which a node gets evidence, which takes time.
         """
         columns = [self.probability(nodes, now, horizon) for horizon in horizons]
         far = np.clip(self.probability(nodes, now, _FAR), 1e-12, 1.0 - 1e-12)
@@ -137,22 +137,22 @@ class SiteModel:
 
 
 def save(model: SiteModel, path: Path) -> None:
-    """Write a model as data; the file takes its name when all of it is on the disk.
+    """Write a model to a file; the file gets its name only when it is complete on disk.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     saving.save(model.predictor, path, msgspec.to_builtins(model.about))
 
 
 def load(path: Path) -> SiteModel:
-    """Read a model.
+    """Read a model from a file.
 
     Args:
         path: a file of ``whesl placement learn``.
 
     Raises:
-        WheslError: it cannot be read, or is no model with names of nodes.
+        WheslError: the file cannot be read, or does not hold a model with names of nodes.
     """
     predictor, about = saving.load_with(path)
     history = getattr(predictor, "history", None)

@@ -1,4 +1,4 @@
-"""Which predictor a site gets: the best on its last weeks; the prior where the history is too little."""
+"""The choice of a site's predictor: the best on its last weeks, or the prior if the history is too short."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.predictor_base import ArrayPredictor
     from whesl.prediction.failures.signs import Signs
 
-FAILURES = 20  # below which nothing is chosen: any choice would be chance
+FAILURES = 20  # least number of failures for a choice; with fewer, any choice would be chance
 DAYS = 28.0
-SCORED = 0.3  # the share of the history that is held out for the choice
+SCORED = 0.3  # share of the history that is held out for the choice
 _WEEK = 7 * 86400.0
 _MOST_WEEKS = 12.0
 
 
 class Choice(NamedTuple):
-    """Which predictor was taken.
+    """The chosen predictor.
 
     Attributes:
-        name: of ``rolling.names``.
-        prior: why the history is too little, and what is assumed; "" where it is enough.
-        rolled: how the predictors did on the held-out weeks; None where nothing was held out.
+        name: the predictor's name; see ``rolling.names``.
+        prior: why the history is too short, and what is assumed instead; "" for a sufficient history.
+        rolled: the candidates' scores on the held-out weeks; None if nothing was held out.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Choice(NamedTuple):
 
 
 def too_little(history: History) -> str:
-    """Return why a history is too little to choose a predictor by, "" where it is enough.
+    """Return why a history is too short to choose a predictor by, "" for a sufficient history.
 
     Args:
         history: the failures.
@@ -73,9 +73,9 @@ def choose(
         history: the failures.
         seen: signs of failures.
         asked: names of predictors to choose from; empty for all.
-        horizon: how far ahead they look, in seconds.
-        seed: of what is random.
-        advance: told of each predictor that was fitted.
+        horizon: how far ahead predictions look, in seconds.
+        seed: seed of the random numbers.
+        advance: called for each fitted predictor.
     """
     lacking = too_little(history)
     if lacking:
@@ -91,7 +91,7 @@ def choose(
     best = max(ranked, key=ranked.__getitem__)
     over = rolled.scores[best].over_recency
     if catalogue.RECENCY in ranked and over is not None and not over.above(0.0):
-        # What does no better than the simplest table beyond chance is not worth more than it.
+        # A predictor that does not beat the simple recency table beyond chance gives way to it.
         best = catalogue.RECENCY
     if ranked[best] <= 0 and catalogue.BASE in rolled.scores:
         best = catalogue.BASE
@@ -111,10 +111,10 @@ def learn(
     """Fit a site's model.
 
     Args:
-        found: what its records say.
-        now: in seconds since the epoch.
-        asked, horizon, seed, advance: as of ``choose``.
-        scored: how such a choice did on the last weeks; None where that cannot be told.
+        found: the history from the site's records.
+        now: the current time, in seconds since the epoch.
+        asked, horizon, seed, advance: see ``choose``.
+        scored: the score of an equal choice on the last weeks; None if the history is too short for a score.
     """
     history = found.history
     choice = choose(history, found.seen, asked=asked, horizon=horizon, seed=seed, advance=advance)
@@ -144,7 +144,7 @@ def learn(
 
 
 def _threshold(predictor: ArrayPredictor, history: History, horizon: float) -> float:
-    """Return the threshold with the highest F1 on the last part of the history that it was fitted to."""
+    """Return the threshold with the highest F1 on the last part of the predictor's history."""
     from whesl.lab.predictor_evaluation.evaluation import Settings, answers, ask
     from whesl.prediction.failures import measures
 

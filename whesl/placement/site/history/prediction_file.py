@@ -1,4 +1,4 @@
-"""Predictions as a file of JSON lines: what follows a log writes them, what places jobs reads them."""
+"""The file of predictions as JSON lines: followers of logs write it, the placement of jobs reads it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from whesl.model.evidence import PredictedFailure
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LARGEST = 64 << 20  # bytes of a file that are read: its end
+_LARGEST = 64 << 20  # largest number of bytes that are read, from the file's end
 
 
 class Read(NamedTuple):
-    """What a file holds.
+    """The content of a file of predictions.
 
     Attributes:
-        predictions: in its order.
-        malformed: numbers of lines that are none, with the reason. A last line without an end is left out.
+        predictions: the predictions, in the order of the file.
+        malformed: numbers of invalid lines, with the reason; an unfinished last line is left out.
     """
 
     predictions: list[PredictedFailure]
@@ -30,14 +30,14 @@ class Read(NamedTuple):
 
 
 def append(path: Path, prediction: PredictedFailure) -> None:
-    """Append a prediction, whole, beside other writers.
+    """Append a prediction in one piece, while others may write too.
 
     Args:
-        path: the file, made if it is not there; no symbolic link is followed.
-        prediction: what is appended.
+        path: the file, which is made if it does not exist; symbolic links are refused.
+        prediction: the prediction.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -57,10 +57,10 @@ def read(path: Path) -> Read:
     """Read a file of predictions.
 
     Args:
-        path: the file; one that is not there holds none.
+        path: the file; a missing file holds no predictions.
 
     Raises:
-        WheslError: it cannot be read.
+        WheslError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:

@@ -1,5 +1,4 @@
-"""The survival model of a site that has too little history: what other machines were like, and what was seen
-here.
+"""The survival model of a site with a short history: a prior from other machines and the site's failures.
 
 The prior is from the failure records of 17 systems of Los Alamos National Laboratory, 1996 to 2005
 (LA-UR-05-7318: those with 50 failures and 5 nodes or more). For each, a Weibull distribution of a node's time
@@ -23,12 +22,10 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
 
 SHAPE = 0.57
-FAILURES = 1.5  # what is seen here weighs as much once so many nodes have failed
-EXPOSURE = 24.2  # in node-days to the power of SHAPE
+FAILURES = 1.5  # weight of the prior in failures
+EXPOSURE = 24.2  # the prior's exposure, in node-days to the power of SHAPE
 FRAILTY = 3.4
-AGE = (
-    180 * 86400.0
-)  # how long nodes are taken to have been up when the history begins, which does not tell it
+AGE = 180 * 86400.0  # assumed uptime in seconds of all nodes at the begin of the history
 SOURCE = (
     "a Weibull distribution of shape 0.57 with the weight of 1.5 failures, and a weight of 3.4 failures of "
     "each node's own rate: the fits of 17 systems of Los Alamos (LA-UR-05-7318, 1996 to 2005)"
@@ -36,11 +33,11 @@ SOURCE = (
 
 
 def fit(history: History, threshold: float = 0.5) -> Survival:
-    """Return the survival model of the prior and what was seen.
+    """Return the survival model of the prior, updated by a history.
 
     Args:
-        history: with any number of failures, also none.
-        threshold: ``will_fail`` is a probability at or above it.
+        history: the history, which may have no failures.
+        threshold: probability from which ``will_fail`` is true.
     """
     longer = aged(history)
     lives = longer.lifetimes()
@@ -54,6 +51,6 @@ def fit(history: History, threshold: float = 0.5) -> Survival:
 
 
 def aged(history: History) -> History:
-    """Return a history whose nodes have been up for ``AGE`` when it begins."""
+    """Return a copy of a history whose nodes have been up for ``AGE`` at its begin."""
     entry, leave = history.service()
     return replace(history, entry=entry - AGE, exit=leave)

@@ -1,4 +1,4 @@
-"""What a site's scores say, for people: the verdict, a table, and a page."""
+"""Reports of a site's scores for people: the verdict, a table, and a page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def told(scored: Scored) -> str:
 
 
 def lines(scored: Scored) -> list[str]:
-    """Return the conditions of the verdict with the figures, for people."""
+    """Return the conditions of the verdict with their figures, for people."""
     use, rolled = scored.score.use, scored.rolled
     found = [f"{_HOLDS[one.holds]}: {one.asks}: {one.figures}" for one in scored.criteria]
     found.append(
@@ -72,7 +72,7 @@ def lines(scored: Scored) -> list[str]:
 
 
 def table(rolled: Rolled, chosen: str) -> Table:
-    """Return one row for each predictor."""
+    """Return the table of scores with one row for each predictor; the chosen predictor is marked."""
     columns = (
         *("predictor", "Brier", "skill %", "from %", "to %", "over recency %", "in hindsight %", "AUC"),
         *("calibration error", "precision", "recall", "alarms", "false for a right one"),
@@ -99,7 +99,7 @@ def table(rolled: Rolled, chosen: str) -> Table:
 
 
 def figures(rolled: Rolled, chosen: str) -> list[Figure]:
-    """Return calibration and lead times of the predictor that would be used."""
+    """Return figures of calibration and lead times of the chosen predictor."""
     one = {chosen: rolled.scores[chosen]}
     return drawn(one, one)
 
@@ -108,7 +108,7 @@ def page(found: SiteHistory, scored: Scored) -> Page:
     """Return the page of a site's scores.
 
     Args:
-        found: what was read.
+        found: the history from the site's records.
         scored: the scores.
     """
     history, rolled, chosen = found.history, scored.rolled, scored.chosen
@@ -136,7 +136,7 @@ def page(found: SiteHistory, scored: Scored) -> Page:
 
 
 def summary(found: SiteHistory, done: Scored) -> dict[str, Any]:
-    """Return the figures as JSON has them. Arguments as of ``page``."""
+    """Return the scores' figures, ready for JSON. Arguments: see ``page``."""
     history, rolled, chosen = found.history, done.rolled, done.chosen
     return {
         "nodes": history.nodes,

@@ -1,10 +1,10 @@
-"""Predictors on weeks that they had not seen: fitted anew at each origin, asked until the next one.
+"""Scores of predictors on unseen weeks: each is fitted anew at each origin, and asked until the next.
 
 Rolling origin (Tashman, Out-of-sample tests of forecasting accuracy, International Journal of Forecasting 16,
-2000): each origin's model is fitted to what was known then, and answers for the time up to the next origin,
-each question from failures before it alone. Alarms are those of the service (``exclude_list_choice``): a node
-clearly worse than the machine's mean at that moment, at or above the threshold with the highest F1 on the
-questions of the origins before; those of the first one serve for that alone.
+2000): each origin's model is fitted to the history known then, and answers the questions up to the next
+origin, each from failures before the question. Alarms are raised as by the service (``exclude_list_choice``):
+for a node clearly worse than the machine's mean at that moment, with the threshold that has the highest F1 on
+the questions of earlier origins. Questions of the first origin only serve for the threshold.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
 PRIOR = "prior"
 NEVER = "none"
 SIGNS = "+signs"
-_MOST = 200_000  # questions of one origin; of more, moments are left out evenly
-_LEARN = 20  # failures that a learned predictor needs
+_MOST = 200_000  # largest number of questions of one origin; beyond it, moments are left out evenly
+_LEARN = 20  # least number of failures for a learned predictor
 _DAY = 86400.0
-_LONG = 12  # weeks from which on whole weeks are drawn for intervals, else days
+_LONG = 12  # least number of weeks for which intervals draw whole weeks instead of days
 
 
 class Plan(NamedTuple):
-    """What is asked.
+    """The plan of a scoring.
 
     Attributes:
-        origins: when a model is fitted, ascending, in seconds of the history's epoch.
-        finish: until when it is asked, in seconds.
+        origins: when models are fitted, ascending, in seconds of the history's epoch.
+        finish: end of the questions, in seconds.
         horizon: how far each question looks ahead, in seconds.
         every: the time between two questions about a node, in seconds.
-        seed: of what is random.
-        lost: node-hours that a node's failure costs the job on it, in the mean.
+        seed: seed of the random numbers.
+        lost: mean node-hours that a node's failure costs the job on it.
     """
 
     origins: tuple[float, ...]
@@ -80,33 +80,33 @@ def plan(
     seed: int = 0,
     lost: float = usefulness.LOST,
 ) -> Plan:
-    """Return origins over the last weeks of a history.
+    """Return the plan of a scoring of the last weeks of a history.
 
     Args:
         history: the failures.
-        weeks: how many are scored.
-        horizon: in seconds.
-        steps: how often models are fitted anew in them.
-        seed: of what is random.
-        lost: node-hours that a node's failure costs the job on it.
+        weeks: number of scored weeks.
+        horizon: how far each question looks ahead, in seconds.
+        steps: how often models are fitted anew in these weeks.
+        seed: seed of the random numbers.
+        lost: mean node-hours that a node's failure costs the job on it.
     """
     length = weeks * 7 * 86400.0 / steps
     first = history.finish - weeks * 7 * 86400.0
-    # One step before the first: its questions give the first threshold.
+    # There is one more origin before the scored weeks, whose questions give the first threshold.
     origins = tuple(first + length * step for step in range(-1, steps))
     return Plan(origins, history.finish, horizon, horizon / 4.0, seed, lost)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Score(Judged):
-    """How a predictor did; the base rate is the one known at each origin.
+    """The scores of a predictor; the base rate is the rate known at each origin.
 
     Attributes:
-        predictor: its name.
-        over_recency: the skill against ``recency`` in the place of the base rate; None where that one was not
+        predictor: the predictor's name.
+        over_recency: the skill against ``recency`` in place of the base rate; None if ``recency`` was not
             tried or could not be fitted.
-        hindsight: the skill against the weeks' own rate, which is not known before.
-        use: what its alarms are worth.
+        hindsight: the skill against the scored weeks' own rate, which is not known beforehand.
+        use: the usefulness of the predictor's alarms.
     """
 
     predictor: str
@@ -122,16 +122,16 @@ class Score(Judged):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rolled:
-    """What came out.
+    """The result of a scoring.
 
     Attributes:
-        questions: how many were asked.
-        failures: how many could have been predicted.
-        rate: the share of questions that a failure followed.
-        base: the share that the past made expect, the mean over the origins.
-        begin, finish: of what was scored, in seconds.
-        scores: by predictor.
-        failed: why predictors could not be fitted.
+        questions: number of scored questions.
+        failures: number of failures in the horizon of a question.
+        rate: share of questions that a failure followed.
+        base: expected share of questions that a failure follows, the mean over the origins.
+        begin, finish: begin and end of the scored time, in seconds.
+        scores: scores of each predictor by name.
+        failed: for each predictor that could not be fitted, the reason.
     """
 
     questions: int
@@ -145,12 +145,12 @@ class Rolled:
 
 
 def names(history: History, seen: Signs, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the predictors that are tried.
+    """Return the names of the predictors to try.
 
     Args:
         history: all failures.
-        seen: signs; with any, each predictor is tried with them too.
-        asked: names of ``whesl lab predict`` or ``prior``; empty for all that make sense.
+        seen: signs of failures; if there are any, each predictor is also tried with signs.
+        asked: names as in ``whesl lab predict``, or ``prior``; empty for all that suit the history.
     """
     usual = [catalogue.BASE, PRIOR, catalogue.RECENCY, "survival", "frailty", "ffp"]
     usual += ["learned"] if len(history) >= _LEARN else []
@@ -165,10 +165,10 @@ def fitted(name: str, past: History, seen: Signs, seed: int) -> ArrayPredictor:
     """Fit a predictor.
 
     Args:
-        name: of ``names``.
-        past: what is known.
-        seen: signs; later ones than its end are not used for the fit.
-        seed: of what is random in it.
+        name: the predictor's name; see ``names``.
+        past: the history to fit to.
+        seen: signs of failures; signs after the end of ``past`` are not used for the fit.
+        seed: seed of the predictor's random numbers.
     """
     plain = name.removesuffix(SIGNS)
     if plain == PRIOR:
@@ -185,14 +185,14 @@ def roll(
     what: Plan,
     advance: Callable[[float], None] = lambda _: None,
 ) -> Rolled:
-    """Fit predictors at each origin, and score their answers until the next.
+    """Fit predictors at each origin, and score their answers until the next origin.
 
     Args:
         history: all failures.
-        seen: all signs; a question uses those before it.
-        tried: of ``names``.
+        seen: all signs; each question uses the signs before it.
+        tried: names of the predictors; see ``names``.
         what: the plan.
-        advance: told of each predictor that was fitted: ``len(tried) * len(what.origins)`` times.
+        advance: called for each fitted predictor: ``len(tried) * len(what.origins)`` times.
     """
     ends = (*what.origins[1:], what.finish)
     said: dict[str, list[Floats]] = {name: [] for name in tried}
@@ -223,7 +223,7 @@ def roll(
             raised[name].append(_alarms(values, questions.start, threshold))
             said[name].append(values)
         asked.append(questions)
-    # The first origin has served for the thresholds.
+    # Questions of the first origin only served for the thresholds, and are not scored.
     judge = _Judge(
         Questions(*(np.concatenate(column) for column in zip(*asked[1:], strict=True))),
         np.concatenate(bases[1:]),
@@ -246,7 +246,7 @@ def roll(
 
 
 def _base(past: History, horizon: float) -> float:
-    """Return the share of questions that a failure follows, as the past makes expect; half a failure more."""
+    """Return the expected share of questions that a failure follows, with half a past failure added."""
     lives = past.lifetimes()
     up = float((lives.end - lives.begin).sum())
     return 1.0 - math.exp(-(float(lives.failed.sum()) + 0.5) / max(up, 1.0) * horizon)
@@ -259,7 +259,7 @@ def _answers(
         return np.zeros(len(questions.node))
     found = fitted(name, past, seen, what.seed)
     if isinstance(found, signs.Signed):
-        # The history goes on; the prior's nodes keep the age that they were given.
+        # The base predictor observes the whole history; nodes of the prior keep their assumed age.
         found = signs.Signed(_observing(found.base, history), seen, found.factor, found.window, 0.5)
         return answers(found, questions, what.horizon)
     return answers(_observing(found, history), questions, what.horizon)
@@ -272,7 +272,7 @@ def _observing(found: ArrayPredictor, history: History) -> ArrayPredictor:
 
 
 def _alarms(values: Floats, moments: Floats, threshold: float) -> NDArray[np.bool_]:
-    """Return which answers are alarms: the nodes that the service would call at risk at that moment."""
+    """Return which answers are alarms: those for which the service would put the node at risk."""
     _, number = np.unique(moments, return_inverse=True)
     mean = np.bincount(number, values) / np.bincount(number) if len(values) else values
     bounds = np.array([thresholds(one, threshold, float(one[0]))[0] for one in mean[:, None]])
@@ -280,7 +280,7 @@ def _alarms(values: Floats, moments: Floats, threshold: float) -> NDArray[np.boo
 
 
 class _Judge(NamedTuple):
-    """What answers are judged by: the questions, the base rate and the time to the next question at each."""
+    """The basis of all scores: the questions, with base rate and time to the node's next question."""
 
     questions: Questions
     base: Floats
@@ -289,9 +289,16 @@ class _Judge(NamedTuple):
     what: Plan
 
     def score(self, name: str, said: Floats, raised: NDArray[np.bool_], recency: Floats | None) -> Score:
-        """Return how one predictor's answers and alarms did, and how the table of recency did beside them."""
+        """Return the scores of one predictor's answers and alarms.
+
+        Args:
+            name: the predictor's name.
+            said: the predictor's probability for each question.
+            raised: whether each question has an alarm.
+            recency: the recency table's probability for each question; None without that predictor.
+        """
         asked, what = self.questions, self.what
-        # Questions of one day share their failures, so that they cannot be drawn one by one.
+        # Questions of one day share their failures, so intervals draw whole days or weeks of questions.
         weeks = float(np.ptp(asked.start)) / (7 * _DAY)
         block = 7 * _DAY if weeks >= _LONG else _DAY
 

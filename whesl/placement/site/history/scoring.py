@@ -1,4 +1,4 @@
-"""A site's score: the predictor that learn would have taken before the last weeks, on them; the verdict."""
+"""A site's score: the verdict on the predictor that learn would have chosen before the last weeks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from whesl.placement.site.history.site_history import SiteHistory
 
-WEEKS = 8.0  # that are scored
-_SHARE = 0.25  # of a shorter history, at most
-_LEAST = 2.0  # weeks of history of which some can be scored
+WEEKS = 8.0  # default number of scored weeks
+_SHARE = 0.25  # largest share of the history that is scored by default
+_LEAST = 2.0  # least number of weeks of history for a score
 _WEEK = 7 * 86400.0
 
 
 def weeks(found: SiteHistory) -> float:
-    """Return how many weeks are scored by default: ``WEEKS``, or a quarter of a shorter history."""
+    """Return the default number of scored weeks: ``WEEKS``, or a quarter of a short history."""
     return min(WEEKS, _SHARE * (found.history.finish - found.history.begin) / _WEEK)
 
 
@@ -37,18 +37,18 @@ def score(
     lost: float | None = None,
     advance: Callable[[float], None] = lambda _: None,
 ) -> Scored:
-    """Score the predictor that learn would have taken before the last weeks, beside all others.
+    """Score the predictor that learn would have chosen before the last weeks, and all others, on those weeks.
 
     Args:
-        found: what the site's records say.
-        scored: how many weeks.
+        found: the history from the site's records.
+        scored: number of scored weeks.
         asked: names of predictors to choose from; empty for all.
-        horizon: how far ahead they look, in seconds.
-        refits: how often they are fitted anew in these weeks.
-        seed: of what is random.
-        lost: node-hours that a node's failure costs the job on it; None for what the jobs say, else
-            ``usefulness.LOST``.
-        advance: told of each predictor that was fitted.
+        horizon: how far ahead predictions look, in seconds.
+        refits: how often predictors are fitted anew in the scored weeks.
+        seed: seed of the random numbers.
+        lost: mean node-hours that a node's failure costs the job on it; None for the estimate from the
+            history's jobs, or ``usefulness.LOST`` without jobs.
+        advance: called for each fitted predictor.
 
     Raises:
         UsageError: the history is too short, or no question can be asked.

@@ -1,4 +1,4 @@
-"""A site's history out of all that says something of it: failures of named nodes, and signs of them."""
+"""A site's history, gathered from all its records: failures of named nodes, and signs of failures."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from whesl.placement.site.history.bad_node_reports import Seen
     from whesl.prediction.failures.failure_history import History
 
-_NEAR = 900.0  # seconds around an outage in which a job that lost its node is of it
+_NEAR = 900.0  # seconds around an outage in which a job's loss of its node belongs to the outage
 
 
 class SiteHistory(NamedTuple):
-    """What a site's records say.
+    """The history from a site's records.
 
     Attributes:
         history: failures of named nodes.
         seen: signs of failures.
-        sources: by what was read, how much was found in it.
-        warnings: what was left out, and why.
-        lost: node-hours that a node's failure costs in the mean, by the jobs that ran; None where none did.
+        sources: for each source of records, a text on what was found in it.
+        warnings: what was left out, with the reason, in sentences.
+        lost: mean node-hours that a node's failure costs, estimated from the jobs; None without jobs.
     """
 
     history: History
@@ -48,7 +48,7 @@ class SiteHistory(NamedTuple):
 
 @dataclass
 class Gathering:
-    """Takes in records of any source, in any order, and makes one history of them.
+    """Gathers records of all sources, in any order, and makes one history of them.
 
     Attributes:
         sources, warnings: see ``SiteHistory``.
@@ -66,15 +66,15 @@ class Gathering:
     _ran: list[tuple[float, float, int]] = field(default_factory=list)
 
     def nodes(self, names: Iterable[str]) -> None:
-        """Take in the machine's nodes: those that never failed too, and no other is one of it."""
+        """Add the names of all of the machine's nodes; records of other nodes are left out."""
         self._listed.update(names)
 
     def failures(self, name: str, loaded: Loaded) -> None:
-        """Take in failures of nodes.
+        """Add failures of nodes.
 
         Args:
-            name: of the source.
-            loaded: as a reader of ``whesl.lab.readers`` gives them.
+            name: name of the source.
+            loaded: the result of a reader in ``whesl.lab.readers``.
 
         Raises:
             UsageError: the nodes have no names.
@@ -100,7 +100,12 @@ class Gathering:
         self.sources[name] = f"{len(history)} failures of {history.nodes} nodes{more}"
 
     def jobs(self, name: str, log: JobLog) -> None:
-        """Take in jobs: the nodes that they name, and those that ended since a node failed."""
+        """Add jobs, which name nodes, and some of which ended by a failure of a node.
+
+        Args:
+            name: name of the source.
+            log: the jobs.
+        """
         lost = 0
         for job in log.jobs:
             times = [time for time in (job.start, job.end) if not math.isnan(time)]
@@ -120,35 +125,51 @@ class Gathering:
         self.sources[name] = f"{len(log.jobs)} jobs, {lost} lost to nodes"
 
     def evidence(self, name: str, seen: Sequence[Seen]) -> None:
-        """Take in what WHESL's tasks have seen."""
+        """Add reports of bad nodes by WHESL's tasks.
+
+        Args:
+            name: name of the source.
+            seen: the reports.
+        """
         self._sightings += [Change(one.node, one.time, f"bad node ({one.grade})", one.detail) for one in seen]
         self.sources[name] = f"{len(seen)} bad nodes"
 
     def health(self, name: str, changes: Sequence[Change], readings: int) -> None:
-        """Take in counters that went up."""
+        """Add counters of nodes that went up.
+
+        Args:
+            name: name of the source.
+            changes: the counters that went up.
+            readings: number of readings from which the changes come.
+        """
         self._sightings += changes
         self.sources[name] = f"{readings} readings, {len(changes)} counters that went up"
 
     def predictions(self, name: str, found: Sequence[PredictedFailure]) -> None:
-        """Take in predictions, such as those of log chains."""
+        """Add predicted failures, such as those of log chains.
+
+        Args:
+            name: name of the source.
+            found: the predicted failures.
+        """
         self._sightings += [
             Change(one.node, one.time, one.source or "prediction", one.evidence[:300]) for one in found
         ]
         self.sources[name] = f"{len(found)} predictions"
 
     def until(self, time: float) -> None:
-        """Take in that nothing else failed until a time: records were asked for then."""
+        """Extend the history to a time, in seconds since the epoch, at which the records were complete."""
         self._finish = max(self._finish, time)
 
     def since(self, time: float) -> None:
-        """Take in that all failures from a time on are among the records."""
+        """Begin the history at a time in epoch seconds, from which on the records hold all failures."""
         self._begin = min(self._begin, time)
 
     def made(self) -> SiteHistory:
-        """Return the history.
+        """Return the history of all added records.
 
         Raises:
-            UsageError: no node is known, or no time.
+            UsageError: no node is known, or the history has no begin and end.
         """
         self._leave_strangers_out()
         if not self._nodes:
@@ -175,7 +196,7 @@ class Gathering:
         return stake(jobs, history.nodes, max(ends) - min(starts))
 
     def _leave_strangers_out(self) -> None:
-        """Where the machine's nodes are named, leave out records of other nodes, and note that."""
+        """Leave out records of nodes outside the machine, with a warning, if its nodes are named."""
         if not self._listed:
             return
         short = {name.partition(".")[0]: name for name in self._listed}
@@ -193,7 +214,7 @@ class Gathering:
         self._lost = [one for one in lost if self._listed.intersection(one[0])]
 
     def _match_lost_jobs(self) -> None:
-        """Add failures of which only a job tells: it ran on one node, and no outage of it is near."""
+        """Add failures known only by a lost job that ran on one node without an outage at that time."""
         near: dict[str, list[Outage]] = {}
         for outage in self._outages:
             near.setdefault(outage.node, []).append(outage)
@@ -227,7 +248,7 @@ class Gathering:
             if number is None:
                 strangers.add(one.node)
             else:
-                # Users' own words are among them: nothing in them moves a cursor where they are shown.
+                # Reports may hold users' own text, whose control characters must not reach a terminal.
                 rows.append(Sign(number, one.time, visible(one.kind)[:100], visible(one.detail)))
         if strangers:
             shown = visible(", ".join(sorted(strangers)[:5]))

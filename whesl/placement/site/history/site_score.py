@@ -1,4 +1,4 @@
-"""What came out of a site's score."""
+"""The result of a site's score."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class Scored(NamedTuple):
-    """What came out.
+    """The scores of a site's predictors on the last weeks.
 
     Attributes:
-        rolled: how each predictor did on the last weeks.
-        chosen: the one that learn would have taken before them.
-        why: how it was chosen.
-        lost: node-hours that a node's failure is taken to cost.
-        assumed: whether ``lost`` is an assumption, and not what jobs or the caller said.
+        rolled: the scores of each predictor.
+        chosen: name of the predictor that learn would have chosen before the last weeks.
+        why: the reason for the choice, in a sentence.
+        lost: mean node-hours that a node's failure costs.
+        assumed: whether ``lost`` is an assumption, neither estimated from jobs nor given by the caller.
         criteria: the conditions of the verdict.
     """
 
@@ -37,5 +37,5 @@ class Scored(NamedTuple):
 
     @property
     def score(self) -> Score:
-        """How the chosen predictor did."""
+        """The scores of the chosen predictor."""
         return self.rolled.scores[self.chosen]

@@ -1,7 +1,7 @@
-"""Whether a predictor is of use to a site: what its alarms withhold and save, and the verdict on both.
+"""The usefulness of a predictor to a site: node-hours that its alarms withhold and save, and the verdict.
 
 An alarm keeps jobs off its node until the next question. The thresholds of the verdict are the constants
-below; they were chosen before anything was scored by them. Intervals are 95 % percentiles of the block
+below, which were chosen before any predictor was scored. Intervals are 95 % percentiles of the block
 bootstrap (Carlstein, The use of subseries values for estimating the variance of a general statistic from a
 stationary sequence, Annals of Statistics 14, 1986): whole days or weeks are drawn with replacement, since
 questions of one day share their failures.
@@ -28,18 +28,16 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-ENOUGH = 10  # failures below which no verdict is given
-CLEARLY = 2.0  # times the weeks' own rate: alarms have to be right so much oftener than nodes at random
-WIDEST = 0.9  # of the machine: a job of more nodes cannot do without those at risk
-LOST = (
-    96.0  # node-hours that a node's failure costs where no job is known: eight nodes for half a day (chosen)
-)
+ENOUGH = 10  # least number of failures for a verdict
+CLEARLY = 2.0  # least lift: how many times as often as random questions alarms have to be right
+WIDEST = 0.9  # share of the machine's nodes; a larger job cannot avoid nodes at risk
+LOST = 96.0  # node-hours that a node's failure costs if no job is known: eight nodes for half a day (chosen)
 _DRAWS = 2000
 _HOUR = 3600.0
 
 
 class Verdict(Enum):
-    """Whether a predictor may act."""
+    """The verdict on a predictor: only a positive one lets it act."""
 
     POSITIVE = "positive"
     NOT_POSITIVE = "not-positive"
@@ -47,32 +45,33 @@ class Verdict(Enum):
 
 
 class Estimate(NamedTuple):
-    """A figure with its 95 % interval; NaN where it cannot be told."""
+    """A figure with its 95 % interval; NaN if it cannot be estimated."""
 
     value: float
     low: float
     high: float
 
     def above(self, bound: float) -> bool | None:
-        """Return whether the figure is above a bound; None where chance does not let it be told."""
+        """Return whether the figure is above a bound; None if the interval holds the bound."""
         if math.isnan(self.value) or self.value <= bound:
             return False
         return True if self.low > bound else None
 
 
 class Use(NamedTuple):
-    """What a predictor's alarms are worth.
+    """The usefulness of a predictor's alarms.
 
     Attributes:
-        withheld: node-hours that stood under an alarm, whatever followed.
-        avoided: kills that would have been avoided: for each failure the share of the horizon before it in
-            which its node stood under an alarm.
-        false_alarms: alarms without a failure for each with one; ``inf`` where none was right.
+        withheld: node-hours under an alarm, with or without a failure.
+        avoided: number of avoided job kills: for each failure, the share of the horizon before it in which
+            its node was under an alarm.
+        false_alarms: number of false alarms per right alarm; ``inf`` if no alarm was right.
         saved: node-hours that the avoided kills would have cost.
         gain: ``saved`` less ``withheld``, in node-hours.
-        precision: the share of alarms that a failure followed.
-        lift: how many times the weeks' own rate the precision is.
-        pays_from: node-hours that a node's failure has to cost before the alarms pay; ``inf`` likewise.
+        precision: share of alarms that a failure followed.
+        lift: precision divided by the share of all questions that a failure followed.
+        pays_from: node-hours that a node's failure has to cost for the alarms to pay; ``inf`` if no alarm was
+            right.
     """
 
     withheld: float
@@ -86,7 +85,7 @@ class Use(NamedTuple):
 
 
 class Criterion(msgspec.Struct, frozen=True):
-    """A condition of the verdict: what it asks, whether it holds (None: too little to tell), the figures."""
+    """A condition of the verdict: its text, whether it holds (None for undecided), and its figures."""
 
     asks: str
     holds: bool | None
@@ -103,16 +102,16 @@ def use(
     seed: int,
     block: float,
 ) -> Use:
-    """Return what alarms are worth.
+    """Return the usefulness of alarms.
 
     Args:
-        raised: which questions were answered by an alarm.
+        raised: whether each question was answered by an alarm.
         questions: the questions, and whether the nodes failed.
-        horizon: how far they look ahead, in seconds.
-        every: the time from each question to the next about its node, in seconds.
-        lost: node-hours that a node's failure costs in the mean.
-        seed: of the intervals.
-        block: what is drawn for them, in seconds.
+        horizon: how far the questions look ahead, in seconds.
+        every: time from each question to the next about its node, in seconds.
+        lost: mean node-hours that a node's failure costs.
+        seed: seed of the random draws for the intervals.
+        block: length of the blocks of time that the intervals draw, in seconds.
     """
     _, number = np.unique(np.floor(questions.start / block), return_inverse=True)
     right = raised & questions.failed
@@ -140,7 +139,7 @@ def use(
 
 
 def _estimate(values: Floats) -> Estimate:
-    """Return the first of some values with the interval of the others."""
+    """Return the first value, with the 95 % interval of the others."""
     if not np.isfinite(values[0]) or not np.isfinite(values[1:]).any():
         return Estimate(math.nan, math.nan, math.nan)
     low, high = np.nanquantile(values[1:], [0.025, 0.975])
@@ -153,11 +152,11 @@ def criteria(
     """Return the conditions of the verdict, each with whether it holds.
 
     Args:
-        chosen: what the predictor's alarms are worth.
-        skill: its Brier skill against the base rate.
-        over_recency: likewise against ``recency``; None where it is that predictor.
-        failures: how many could have been predicted.
-        rate: the share of questions that a failure followed.
+        chosen: the usefulness of the predictor's alarms.
+        skill: the predictor's Brier skill against the base rate.
+        over_recency: the predictor's Brier skill against ``recency``; None if the predictor is ``recency``.
+        failures: number of failures in the horizon of a question.
+        rate: share of questions that a failure followed.
     """
     found = [
         Criterion(
@@ -190,9 +189,10 @@ def criteria(
 
 
 def verdict(found: Sequence[Criterion]) -> Verdict:
-    """Return the verdict: positive where every condition holds, not positive where one does not.
+    """Return the verdict: positive if every condition holds, not positive if one does not hold.
 
-    With fewer than ``ENOUGH`` failures, or where all that does not hold is left to chance, it is too little.
+    The verdict is too little if there are fewer than ``ENOUGH`` failures, or if no condition fails but some
+    are undecided.
     """
     if any(one.holds is False for one in found) and found[0].holds:
         return Verdict.NOT_POSITIVE
@@ -200,15 +200,15 @@ def verdict(found: Sequence[Criterion]) -> Verdict:
 
 
 def require(given: Verdict, despite: str | None, what: str) -> None:
-    """Refuse to act by a predictor without a positive verdict, unless its user has named the verdict.
+    """Refuse to act by a predictor without a positive verdict, unless the user accepts its verdict.
 
     Args:
-        given: the verdict.
-        despite: the verdict that the user named, which stands for a better one too; None for none.
-        what: the file, for the message.
+        given: the predictor's verdict.
+        despite: the worst verdict that the user accepts; None for a positive one only.
+        what: the predictor's file, for the message.
 
     Raises:
-        RefusedError: the verdict is not positive, and is not the one that was named.
+        RefusedError: the verdict is neither positive nor accepted.
     """
     taken = (
         {Verdict.POSITIVE} if despite is None else {Verdict.POSITIVE, Verdict.TOO_LITTLE, Verdict(despite)}
@@ -230,19 +230,19 @@ TOLD = {
 
 
 def stake(jobs: Sequence[tuple[float, int]], nodes: int, span: float) -> float | None:
-    """Return the node-hours that the failure of a node costs in the mean: of a node at random, at any time.
+    """Return the mean node-hours that the failure of a random node at a random time costs.
 
-    A job is met in proportion to its node-hours, and has run for half of its length in the mean; one that
-    needs nearly all nodes (``WIDEST``) cannot be kept off any and counts as nothing saved. Nodes are
-    taken to be idle when no job is known on them.
+    A failure hits a job with a probability in proportion to the job's node-hours, and on average after half
+    of the job's length. A job that needs nearly all nodes (``WIDEST``) cannot be kept off nodes at risk and
+    counts as no saving. Nodes without a known job count as idle.
 
     Args:
-        jobs: length in seconds and number of nodes of each.
-        nodes: how many the machine has.
-        span: of the time in which the jobs ran, in seconds.
+        jobs: length in seconds and number of nodes of each job.
+        nodes: number of nodes of the machine.
+        span: length of the time in which the jobs ran, in seconds.
 
     Returns:
-        None where no job is known.
+        The node-hours; None without jobs.
     """
     if not jobs or not span > 0:
         return None

@@ -1,1 +1,1 @@
-"""What is published about nodes, and what is decided from it; the cores here touch nothing but the table."""
+"""Published predictions about nodes, and decisions from them; only ``risk_table`` touches files."""

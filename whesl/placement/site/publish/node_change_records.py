@@ -1,4 +1,4 @@
-"""What the placement service writes down: every change of a node before it is made, and what became of it."""
+"""The placement service's journal records: each change of a node before it is made, and its outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whesl.model.journal_record import Record
 
 
 class What(str, Enum):
-    """The property of a node that is changed."""
+    """The property of a node that a change affects."""
 
     WEIGHT = "weight"
     FEATURE = "feature"
@@ -18,10 +18,10 @@ class What(str, Enum):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that is in force, or about to be: the setting before, and the new one.
+    """A change in force or about to be made, with the old setting (``before``) and the new one (``after``).
 
-    ``until``: when it ends at the latest, None for as long as it is wanted. ``seen``: it was seen in force.
-    ``failed``: the node went down meanwhile.
+    ``until``: latest end of the change in seconds since the epoch, None for no limit. ``seen``: whether the
+    change was observed in force. ``failed``: whether the node went down during the change.
     """
 
     node: str
@@ -35,13 +35,13 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Changing(Record, frozen=True, kw_only=True, tag="changing"):
-    """A change is about to be made."""
+    """The record that a change is about to be made."""
 
     change: Held
 
 
 class Seen(Record, frozen=True, kw_only=True, tag="seen"):
-    """A change was seen in force, or its node was seen to fail."""
+    """The record that a change was observed in force, or that its node failed."""
 
     node: str
     what: What
@@ -49,9 +49,9 @@ class Seen(Record, frozen=True, kw_only=True, tag="seen"):
 
 
 class Released(Record, frozen=True, kw_only=True, tag="released"):
-    """A change is no more, and why: undone, gone, taken over by an administrator.
+    """The record that a change ended, with the reason: undone, gone, or replaced by an administrator.
 
-    ``hold_off``: until when the node is not drained again, in seconds since the epoch.
+    ``hold_off``: time before which the node is not drained again, in seconds since the epoch; None for none.
     """
 
     node: str
@@ -61,13 +61,13 @@ class Released(Record, frozen=True, kw_only=True, tag="released"):
 
 
 class Would(Record, frozen=True, kw_only=True, tag="would"):
-    """A change that is not made, since the service observes only."""
+    """The record of a change that would be made, if the service did not only observe."""
 
     change: Held
 
 
 class WouldNot(Record, frozen=True, kw_only=True, tag="would-not"):
-    """Such a change would have ended; ``failed``: its node went down meanwhile."""
+    """The record that a change would have ended; ``failed``: whether the node went down during the change."""
 
     node: str
     what: What
@@ -75,7 +75,7 @@ class WouldNot(Record, frozen=True, kw_only=True, tag="would-not"):
 
 
 class JobSeen(Record, frozen=True, kw_only=True, tag="job"):
-    """A job that is kept off nodes, or would be: by the plugin, or by the service while it waits."""
+    """The record that a job is kept off nodes, or would be, by the plugin or the service."""
 
     job: str
     nodes: str
@@ -84,7 +84,7 @@ class JobSeen(Record, frozen=True, kw_only=True, tag="job"):
 
 
 class JobReleased(Record, frozen=True, kw_only=True, tag="job-released"):
-    """A waiting job's list was changed or removed, and why."""
+    """The record that a waiting job's exclude list was changed or removed, with the reason."""
 
     job: str
     nodes: str
@@ -92,7 +92,7 @@ class JobReleased(Record, frozen=True, kw_only=True, tag="job-released"):
 
 
 class Failed(Record, frozen=True, kw_only=True, tag="failed"):
-    """Slurm did not do what it was told."""
+    """The record that Slurm did not carry out a command."""
 
     command: str
     said: str

@@ -1,10 +1,10 @@
-"""A cluster's nodes as its scheduler shows them, for what is decided about them."""
+"""A cluster's nodes as its scheduler shows them, as input of decisions."""
 
 from __future__ import annotations
 
 import msgspec
 
-# Flags in a node's state with which no job can start on it; for reserved ones, none but the reservation's.
+# Flags in a node's state that prevent jobs from starting; on reserved nodes, all but the reservation's jobs.
 _OUT = frozenset(
     {"down", "drain", "fail", "unknown", "future", "invalid_reg", "not_responding", "reboot_issued"}
     | {"power_down", "powered_down", "powering_down", "maintenance", "reserved"}
@@ -12,9 +12,9 @@ _OUT = frozenset(
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A node. ``flags``: its state's parts, in lower case; ``memory`` in MiB.
+    """A node. ``flags``: the parts of its state, in lower case; ``memory`` in MiB.
 
-    ``reason``: why it is out of service, as who took it out wrote it, "" for nothing.
+    ``reason``: the recorded reason why the node is out of service, "" for none.
     """
 
     name: str
@@ -29,15 +29,15 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def usable(self) -> bool:
-        """Whether jobs can start on it, now or when its present ones end."""
+        """Whether jobs can start on the node, now or when its present jobs end."""
         return not self.flags & _OUT
 
     @property
     def drained(self) -> bool:
-        """Whether the node is drained, by anyone."""
+        """Whether the node is drained, by the service or by others."""
         return "drain" in self.flags
 
     @property
     def down(self) -> bool:
-        """Whether the scheduler has lost it."""
+        """Whether the scheduler has lost contact with the node."""
         return "down" in self.flags

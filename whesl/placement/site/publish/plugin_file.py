@@ -1,9 +1,9 @@
-"""What a scheduler's plugin needs of the table to keep one job off nodes at risk, as a small text file.
+"""The plugin's file: a small text file from which a scheduler's plugin decides which nodes a job is kept off.
 
-Everything that takes thought is worked out here: for each horizon the nodes at risk in the order of
-``whesl.placement.policies.exclude_list_choice``, and how many nodes of each partition could run what. The
-plugin (Lua, inside slurmctld) looks a job up: ``decide`` is the same in Python, and a test holds both to each
-other.
+The file holds the precomputed part of the decision: for each horizon the nodes at risk in the order of
+``whesl.placement.policies.exclude_list_choice``, and for each class of nodes the number of usable nodes in
+each partition. The plugin (Lua, inside slurmctld) does the rest for each job. ``decide`` is the same in
+Python, and a test compares both.
 
     whesl-placement 1 SERIAL WRITTEN VALID_UNTIL active|observe
     share SHARE
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
     from whesl.placement.site.publish.observed_node import Node
     from whesl.placement.site.publish.risk_table import Table
 
-# Candidates of a partition and a horizon that are published; of the others nothing is said.
+# Largest number of published nodes at risk per partition and horizon.
 MOST_CANDIDATES = 256
-# Nodes of a partition in one exclude list: slurmctld takes microseconds for each name at each job.
+# Largest number of a partition's nodes in an exclude list: each name costs slurmctld microseconds per job.
 MOST_NAMES = 128
 _FEATURE = re.compile(r"[A-Za-z0-9_.:/+-]{1,64}")
-# Requests whose nodes cannot be counted from here: such a job is left alone, and told so.
+# Requests whose suitable nodes cannot be counted from the file: such a job gets no exclude list and a
+# message.
 SPECIAL = (
     "generic resources",
     "a layout of nodes",
@@ -49,9 +50,10 @@ SPECIAL = (
 
 
 class Class(msgspec.Struct, frozen=True):
-    """Nodes that are alike: CPUs, memory in MiB, features; how many of each partition are usable, and held.
+    """A class of nodes with equal CPUs, memory in MiB and features.
 
-    ``held`` nodes are out of service by the placement service itself.
+    ``usable`` and ``held`` are numbers of nodes by partition; held nodes are drained by the placement
+    service.
     """
 
     cpus: int
@@ -62,7 +64,7 @@ class Class(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A node at risk: its class and its partitions, as indices."""
+    """A node at risk, with the indices of its class (``kind``) and its partitions."""
 
     name: str
     kind: int
@@ -70,7 +72,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Lookup(msgspec.Struct, frozen=True, kw_only=True):
-    """What is published for a plugin; ``orders`` are indices of ``nodes``, a tuple for each horizon."""
+    """The content of the plugin's file; ``orders`` has a tuple of indices into ``nodes`` for each horizon."""
 
     written: float
     valid_until: float
@@ -85,15 +87,15 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def serial(self) -> str:
-        """Tells a published table from all others."""
+        """The identifier of the published table, from its time of writing."""
         return str(int(self.written * 1e6))
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job asks for. ``seconds``: its time limit, None for none; ``memory`` of a node in MiB.
+    """A job's request. ``seconds``: the time limit, None for no limit; ``memory``: of each node, in MiB.
 
-    ``own``: it names its nodes, leaves some out itself, uses a reservation, or asks not to be touched.
-    ``special``: what it asks for that cannot be counted, "" for nothing.
+    ``own``: whether the job names or excludes nodes itself, uses a reservation, or opts out of placement.
+    ``special``: the requested resource that cannot be counted (see ``SPECIAL``), "" for none.
     """
 
     partitions: tuple[str, ...]
@@ -108,7 +110,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """The nodes that a job is kept off, in the order of the cluster, and a sentence where that is to say."""
+    """The nodes that a job is kept off, in the order of the cluster, and a message, "" for no message."""
 
     nodes: tuple[str, ...] = ()
     said: str = ""
@@ -125,14 +127,14 @@ def make(
     held: frozenset[str] = frozenset(),
     default: str = "",
 ) -> Lookup:
-    """Return what is published for a plugin.
+    """Return the content of the plugin's file.
 
     Args:
-        table: the nodes' risks.
+        table: the published table of risks.
         machine: the cluster's nodes in the scheduler's order.
         share: the largest share of a partition that jobs are kept off, from 0 to 1.
-        held: nodes that the placement service has drained.
-        default: the default partition, "" for none.
+        held: names of nodes that the placement service has drained.
+        default: name of the default partition, "" for none.
     """
     rows = {row.node: row.probability for row in table.nodes}
     partitions = tuple(sorted({part for node in machine for part in node.partitions if is_name(part)}))
@@ -180,7 +182,7 @@ def make(
 def _first(
     order: NDArray[np.int64], known: Sequence[tuple[str, int, tuple[int, ...]]], partitions: int
 ) -> NDArray[np.int64]:
-    """Return the candidates that are among the first of one of their partitions."""
+    """Return the nodes at risk that are among the first ``MOST_CANDIDATES`` of one of their partitions."""
     count = [0] * partitions
     kept = []
     for one in order.tolist():
@@ -204,8 +206,8 @@ def decide(lookup: Lookup, job: Request) -> Decision:
     """Return the nodes that a job is kept off.
 
     Args:
-        lookup: as published, and fresh.
-        job: what it asks for.
+        lookup: content of the plugin's file, which has not expired.
+        job: the job's request.
     """
     names = [lookup.partitions.index(one) for one in job.partitions if one in lookup.partitions]
     if job.own or not names or len(names) < len(job.partitions):
@@ -258,7 +260,7 @@ def _suits(one: Class, job: Request) -> bool:
 
 
 def mark(decision: Decision) -> str:
-    """Return what a job's admin comment says, "" for nothing."""
+    """Return the mark for a job's admin comment, "" for a decision without a message."""
     if not decision.said:
         return ""
     nodes = f"exclude={compress(decision.nodes)}; " if decision.nodes else ""
@@ -269,7 +271,7 @@ _MARK = re.compile(r"whesl-placement: (?:exclude=([^; ]*); )?[^|]*")
 
 
 def marked(comment: str) -> str | None:
-    """Return the host list of a job's mark, "" where it excludes none, None without a mark.
+    """Return the host list in a job's mark, "" for a mark without excluded nodes, None without a mark.
 
     Args:
         comment: the job's admin comment, which users cannot write.
@@ -279,7 +281,7 @@ def marked(comment: str) -> str | None:
 
 
 def same(listed: str, names: Collection[str]) -> bool:
-    """Return whether a mark's host list has these names. What is no list has others."""
+    """Return whether a mark's host list has exactly these names; an invalid list does not."""
     try:
         return frozenset(expand(listed)) == frozenset(names)
     except ValueError:
@@ -287,7 +289,7 @@ def same(listed: str, names: Collection[str]) -> bool:
 
 
 def encode(lookup: Lookup) -> bytes:
-    """Return the file's content."""
+    """Return the plugin's file as bytes."""
     lines = [
         f"whesl-placement 1 {lookup.serial} {int(lookup.written)} {int(lookup.valid_until)} "
         + ("active" if lookup.active else "observe"),

@@ -1,7 +1,7 @@
-"""The published table: for each node how likely it fails within a few horizons, when, and why.
+"""The published table: for each node the probability of a failure within several horizons, and the reason.
 
-One JSON file, replaced in one piece. Schedulers' plugins, ``whesl run --placement`` and people read it, so a
-reader takes nothing on trust: the file's size, its type, its numbers and its names are checked.
+The table is one JSON file, which is replaced atomically. Schedulers' plugins, ``whesl run --placement`` and
+people read it. A reader trusts nothing: it checks the file's type, size, numbers and names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from whesl.prediction.failures.port import Predictor
 
-# Seconds: half an hour to a week. A job is placed by the shortest horizon that holds its time limit.
+# Horizons in seconds: half an hour to a week. A job is placed by the shortest horizon that holds its time
+# limit.
 HORIZONS = (1800.0, 3600.0, 7200.0, 14400.0, 28800.0, 86400.0, 172800.0, 604800.0)
 MOST_NODES = 200_000
 MOST_HORIZONS = 16
@@ -32,15 +33,15 @@ MOST_BYTES = 64 * 1024 * 1024
 _LONGEST_NAME = 255
 _LONGEST_REASON = 200
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
-# A node less likely to fail than this share of the threshold is not explained: explanations cost time.
+# Share of the threshold below which a node's probability is not explained, since explanations cost time.
 _WORTH_A_REASON = 0.25
 
 
 class NodeRisk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is expected of a node.
+    """The failure risk of a node.
 
-    ``probability``: that it fails within each horizon, from 0 to 1. ``expected``: seconds until its failure
-    in the mean, None where none is expected within the horizons. ``reason``: one sentence, or "".
+    ``probability``: that the node fails within each horizon, from 0 to 1. ``expected``: mean seconds until
+    its failure, None if no failure is expected within the horizons. ``reason``: one sentence, or "".
     """
 
     node: str
@@ -50,12 +51,12 @@ class NodeRisk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The table. Times are seconds since the epoch; horizons are seconds, ascending.
+    """The published table. Times are seconds since the epoch; horizons are seconds, ascending.
 
-    ``source`` names the predictor; ``thresholds`` are, for each horizon, the probability from which a node
-    is at risk, above 1 where none can be (``whesl.placement.policies.exclude_list_choice.thresholds``);
-    ``active`` says whether schedulers act on it, or only say what they would do; ``cluster`` names it, "" for
-    any.
+    ``source``: name of the predictor. ``thresholds``: for each horizon, the probability from which a node is
+    at risk, above 1 if no node can be (``whesl.placement.policies.exclude_list_choice.thresholds``).
+    ``active``: whether schedulers act on the table, or only report what they would do. ``cluster``: name of
+    the cluster, "" for any.
     """
 
     written: float
@@ -69,7 +70,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     format: int = 1
 
     def horizon(self, seconds: float) -> int:
-        """Return the index of the shortest horizon that holds so many seconds, else of the longest."""
+        """Return the index of the shortest horizon of at least ``seconds``, or of the longest horizon."""
         return next(
             (index for index, one in enumerate(self.horizons) if seconds <= one), len(self.horizons) - 1
         )
@@ -94,21 +95,21 @@ def make(
     """Return the table that a predictor gives.
 
     Args:
-        predictor: answers questions about the nodes.
-        names: the nodes, in the predictor's order unless ``places`` says otherwise.
-        now: when, in the predictor's seconds, which are those since the epoch.
-        valid_for: seconds after which the table must not be used any more.
-        horizons: seconds, ascending.
-        active: whether schedulers act on it.
-        cluster: its name, "" for any.
-        places: the predictor's index of each name; -1 where it knows nothing of a node, which then is
-            expected never to fail.
-        fitted: the horizon that the predictor's threshold is for, in seconds.
+        predictor: gives the failure probabilities of nodes.
+        names: names of the nodes, in the predictor's order if ``places`` is None.
+        now: the current time, in seconds since the epoch, which is the predictor's epoch too.
+        valid_for: seconds from ``now`` on until the table expires.
+        horizons: the table's horizons in seconds, ascending.
+        active: whether schedulers act on the table.
+        cluster: name of the cluster, "" for any.
+        places: the predictor's index of each name; -1 for a node unknown to the predictor, which is expected
+            never to fail.
+        fitted: the horizon for which the predictor's threshold was fitted, in seconds.
 
     Raises:
-        UsageError: names, horizons or times that no table can have.
+        UsageError: names, horizons or times are invalid in a table.
     """
-    import numpy as np  # of the extra; readers do without
+    import numpy as np  # numpy is in the extra ``predict``; readers of tables do not need it
 
     from whesl.placement.policies.exclude_list_choice import thresholds
 
@@ -154,14 +155,15 @@ def make(
 def expected(probability: Sequence[float], horizons: Sequence[float]) -> float | None:
     """Return the mean time to failure in seconds: the integral of the survival function.
 
-    It is linear between horizons, and has the last interval's hazard after them.
+    The survival function is linear between horizons, and keeps the last interval's hazard after the last
+    horizon.
 
     Args:
-        probability: of a failure within each horizon.
-        horizons: in seconds, ascending.
+        probability: probability of a failure within each horizon.
+        horizons: the horizons in seconds, ascending.
 
     Returns:
-        None where no failure is expected within the horizons.
+        The mean time to failure in seconds; None if no failure is expected within the horizons.
     """
     if not probability or probability[-1] <= 0.0:
         return None
@@ -180,7 +182,7 @@ def expected(probability: Sequence[float], horizons: Sequence[float]) -> float |
 
 
 def flaw(table: Table) -> str:
-    """Return what is wrong with a table, "" when nothing is."""
+    """Return the first problem of a table, "" for a valid table."""
     times = (table.written, table.valid_until, *table.thresholds, *table.horizons)
     if table.format != 1:
         return f"its format is {table.format}, not 1"
@@ -209,23 +211,23 @@ def flaw(table: Table) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text can be a node's name: letters, digits, ``_``, ``.``, ``-``, not first a ``-``."""
+    """Return whether a text can be a node's name: letters, digits, ``_``, ``.``, ``-``, no ``-`` first."""
     return 0 < len(text) <= _LONGEST_NAME and text[0] != "-" and _NAME.issuperset(text)
 
 
 def encode(table: Table) -> bytes:
-    """Return a table as it is published."""
+    """Return a table as the bytes of its file."""
     return msgspec.json.encode(table)
 
 
 def decode(data: bytes) -> Table:
-    """Return a published table.
+    """Return the table in a file's bytes.
 
     Args:
-        data: of unknown origin.
+        data: the bytes, which need not be trusted.
 
     Raises:
-        CouldNotObserveError: it is torn, or no table; the message says why.
+        CouldNotObserveError: the bytes are not a whole, valid table; the message gives the reason.
     """
     try:
         table = msgspec.json.decode(data, type=Table)
@@ -240,33 +242,33 @@ def read(path: Path) -> Table:
     """Return the table in a file.
 
     Raises:
-        CouldNotObserveError: there is none, it is no plain file, too large, or no table.
+        CouldNotObserveError: the file is missing, not a regular file, too large, or not a table.
     """
     return decode(read_bytes(path))
 
 
 def fresh(table: Table, now: float) -> bool:
-    """Return whether a table may be used: it holds still, and was not written in the future.
+    """Return whether a table may be used: it has not expired, and was not written in the future.
 
     Args:
-        table: as read.
-        now: seconds since the epoch.
+        table: the table.
+        now: the current time, in seconds since the epoch.
     """
     return table.written - _CLOCKS <= now < table.valid_until
 
 
-_CLOCKS = 300.0  # seconds that two hosts' clocks may differ
+_CLOCKS = 300.0  # largest difference of two hosts' clocks, in seconds
 
 
 def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """Return a published file's bytes; a link, a pipe or a device in its place is not read.
+    """Return a published file's bytes; a symbolic link, a pipe or a device is not read.
 
     Args:
         path: the file.
-        most: bytes that it may have.
+        most: largest number of bytes of the file.
 
     Raises:
-        CouldNotObserveError: it cannot be read; the message says why.
+        CouldNotObserveError: the file cannot be read; the message says why.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -286,16 +288,16 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, int] | None = None) -> None:
-    """Replace a published file in one piece; its directory has to be the writer's.
+    """Replace a published file atomically; only the writer may be able to write into the file's directory.
 
     Args:
         path: the file.
-        data: what it holds from now on.
-        mode: its permissions. The group is that of the directory where that has its set-group-ID bit.
+        data: the file's new content.
+        mode: the file's permissions; a directory with the set-group-ID bit gives the file its group.
         owner: the file's user and group; None for those of the writing process.
 
     Raises:
-        OSError: it could not be written; the file is as it was.
+        OSError: the file could not be written and is unchanged.
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -315,6 +317,6 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, in
 
 
 def short(text: str) -> str:
-    """Return a reason as a table may hold it: printable, one line, not too long."""
+    """Return a reason in the form that a table holds: printable, one line, and short enough."""
     line = " ".join(visible(text).split())
     return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"

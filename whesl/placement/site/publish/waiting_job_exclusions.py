@@ -1,9 +1,9 @@
-"""What the placement service does with waiting jobs: exclude lists follow the table, and never hold a job.
+"""The exclude lists of waiting jobs: the placement service updates them, so that they hold no job.
 
-The plugin decides when a job is submitted; days may pass until it starts. A list that the plugin or the
-service made is replaced when the table says otherwise, and removed when too few nodes are left, when the job
-has waited for as long as it may run or the site lets one wait, and when the service ends. A list of the
-user's own stays.
+The plugin decides when a job is submitted, which may be days before its start. An exclude list by the plugin
+or the service is replaced when the table changes the decision. It is removed when too few nodes are left,
+when the job has waited for its own time limit or for the site's limit of waiting, and when the service ends.
+Lists that users give do not change.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from whesl.placement.site.publish.plugin_file import Lookup
 
-MOST = 200  # changes at a look: each is a call to the scheduler
+MOST = 200  # largest number of changes per look, since each change calls the scheduler
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as the scheduler shows it. ``submitted``: seconds since the epoch.
+    """A job as the scheduler shows it. ``submitted``: time of submission, in seconds since the epoch.
 
-    ``named``: nodes that it has to have. ``blocked``: it waits for something else than nodes.
+    ``named``: nodes that the job requires by name. ``blocked``: whether the job waits for something else than
+    nodes.
     """
 
     name: str
@@ -39,7 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A waiting job's list is to be another one than ``before``."""
+    """A change of a waiting job's exclude list from ``before`` to that of ``decision``."""
 
     job: str
     decision: Decision
@@ -53,14 +54,15 @@ def review(
     now: float,
     longest: float = math.inf,
 ) -> list[Change]:
-    """Return the lists that have to change, those first that get shorter; ``MOST``, or all to be removed.
+    """Return the exclude lists to change, those that get shorter first: at most ``MOST``, or all removals.
 
     Args:
-        jobs: as the scheduler shows them.
-        lookup: what is published; None where nothing is known, or the service ends: lists are removed.
-        ours: for jobs with a list that the plugin or the service made, that list.
-        now: seconds since the epoch.
-        longest: seconds for which a job may wait for better nodes, at most as long as it may run.
+        jobs: the jobs as the scheduler shows them.
+        lookup: content of the plugin's file; None to remove all lists, without predictions or when the
+            service ends.
+        ours: by job name, the exclude list that the plugin or the service has made.
+        now: the current time, in seconds since the epoch.
+        longest: longest time in seconds that a job waits for better nodes, besides the job's own time limit.
     """
     changes: list[tuple[bool, Change]] = []
     decided: dict[Request, Decision] = {}
@@ -76,13 +78,13 @@ def review(
 
 
 def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math.inf) -> list[Change]:
-    """Return the lists that jobs without one would have, those that run included.
+    """Return the exclude lists that waiting and running jobs without a list would get.
 
     Args:
-        jobs: as the scheduler shows them.
-        lookup: what is published.
-        now: seconds since the epoch.
-        longest: as of ``review``.
+        jobs: the jobs as the scheduler shows them.
+        lookup: content of the plugin's file.
+        now: the current time, in seconds since the epoch.
+        longest: see ``review``.
     """
     decided: dict[Request, Decision] = {}
     found = [
@@ -94,7 +96,7 @@ def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math
 def _decision_of(
     job: Job, lookup: Lookup | None, now: float, longest: float, decided: dict[Request, Decision]
 ) -> Decision:
-    """Return the nodes that a job is kept off now; jobs that ask for the same share the answer."""
+    """Return the nodes that a job is kept off now; jobs with equal requests share the decision."""
     limit = job.request.seconds
     if lookup is None or now - job.submitted > min(longest, math.inf if limit is None else limit):
         return NOTHING

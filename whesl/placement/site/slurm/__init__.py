@@ -1,1 +1,1 @@
-"""Placement in Slurm: the service that publishes and acts, and what is installed into slurmctld."""
+"""Placement in Slurm: the service that publishes and acts, and the installation of its plugins."""

@@ -1,7 +1,8 @@
-"""slurm.conf and what it includes: a setting is read, a plugin is added to a list or taken out.
+"""slurm.conf and the files that it includes: reading settings, adding a plugin to a list, and removing it.
 
-As Slurm reads it (slurm.conf(5), and tried with 22.05): a line holds one setting, a value may be quoted or go
-on after a backslash at the line's end, the last of several counts, included files lie beside slurm.conf.
+The rules are Slurm's (slurm.conf(5), and tried with 22.05): a line holds one setting, a value may be quoted
+or continue after a backslash at the line's end, the last of several values counts, and included files lie
+beside slurm.conf.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 _VALUE = rb'("[^"\n]*"|(?:\\\r?\n|[^\s#"\\])+)'
 _INCLUDE = rb"^[ \t]*include[ \t]+([^\s#]+)"
-_NEXT = rb"(?:\\\r?\n)?"  # a list goes on in the next line
-_DEEPEST = 8  # files that include each other
+_NEXT = rb"(?:\\\r?\n)?"  # continuation of a list in the next line
+_DEEPEST = 8  # largest depth of nested includes
 
 
 class Value(NamedTuple):
-    """Where a setting stands: the file, where the setting and its value begin and end in it, the value."""
+    """A setting's value, with its file and the offsets of the setting and of the value's begin and end."""
 
     path: Path
     line: int
@@ -39,11 +40,11 @@ def read(path: Path) -> bytes:
 
 
 def setting(conf: Path, name: str) -> Value | None:
-    """Return where a setting is last given, in slurm.conf or a file that it includes.
+    """Return the last value of a setting in slurm.conf or an included file; None for no value.
 
     Args:
-        conf: slurm.conf.
-        name: of the setting; its case does not matter.
+        conf: path of slurm.conf.
+        name: name of the setting, in any case.
 
     Raises:
         WheslError: a file cannot be read.
@@ -66,12 +67,12 @@ def _setting(path: Path, name: str, here: Path, cluster: str, depth: int) -> Val
 
 
 def with_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | None:
-    """Return the file and its content with a plugin in a list, None where it is there already.
+    """Return the file to change and its content with a plugin added to a list; None if the list has it.
 
     Args:
-        conf: slurm.conf.
-        name: of the setting, such as JobSubmitPlugins.
-        plugin: its short name.
+        conf: path of slurm.conf.
+        name: name of the setting, such as JobSubmitPlugins.
+        plugin: short name of the plugin.
 
     Raises:
         WheslError: a file cannot be read.
@@ -91,9 +92,14 @@ def with_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | None
 
 
 def without_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | None:
-    """Return the file and its content without a plugin in a list, None where it is not there.
+    """Return the file to change and its content with a plugin removed from a list; None if the list lacks it.
 
-    A setting that then names no plugin goes.
+    A setting that then names no plugin is removed.
+
+    Args:
+        conf: path of slurm.conf.
+        name: name of the setting, such as JobSubmitPlugins.
+        plugin: short name of the plugin.
 
     Raises:
         WheslError: a file cannot be read.
@@ -115,5 +121,5 @@ def without_plugin(conf: Path, name: str, plugin: str) -> tuple[Path, bytes] | N
 
 
 def plugins(value: str) -> list[str]:
-    """Return the short names of a list of plugins."""
+    """Return the short names of the plugins in a setting's value."""
     return [one.strip().rpartition("/")[2] for one in value.split(",") if one.strip()]

@@ -1,4 +1,4 @@
-"""Slurm as the placement service sees it: its nodes and jobs read, its nodes and jobs changed by scontrol."""
+"""The placement service's access to Slurm: reads nodes and jobs, and changes them by scontrol."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _NODE_FIELDS = (
     "Reason",
 )
 _NODE_FORMAT = ",".join(f"{field}:{_SEPARATOR}" for field in _NODE_FIELDS)
-# Free text that users type comes last: the name is not asked for at all.
+# The comment, which is users' free text, is the last field; the job's name is not requested at all.
 _JOB_FIELDS = ("%F", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v", "%b", "%m", "%c", "%C", "%V", "%r", "%k")
 _NONE = frozenset({"", "(null)", "N/A", "none", "*"})
-# Reasons of jobs that would not start with all nodes of the cluster free.
+# Begins of the reasons for which a job waits even if all nodes are free.
 _NOT_FOR_NODES = ("JobHeld", "Dependency", "BeginTime", "launch failed")
 _PLAIN_FEATURES = re.compile(r"[A-Za-z0-9_.:/+&-]+")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)")
 _UNITS = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
-OFF = "placement=off"  # in a job's comment: it is not to be touched
+OFF = "placement=off"  # text in a job's comment that opts out of placement
 
 
 class Machine(NamedTuple):
@@ -64,23 +64,25 @@ class Cluster:
         self._commands = SlurmCommands(environ, timeout=timeout)
 
     def nodes(self) -> Machine:
-        """Return the nodes. Raises CouldNotObserveError or what else Slurm's commands say."""
+        """Return the cluster's nodes. Raises CouldNotObserveError or another WheslError."""
         return nodes_in(self._commands.run("sinfo", "-a", "-N", "-h", "-O", _NODE_FORMAT))
 
     def jobs(self) -> list[Job]:
-        """Return the waiting and running jobs. Raises as ``nodes`` does."""
-        # Comments are free text, into which a user could put a separator: this one cannot be guessed.
+        """Return the waiting and running jobs. Raises the same errors as ``nodes``."""
+        # Comments are free text that could hold a separator, so the separator is random and cannot be
+        # guessed.
         separator = f" {secrets.token_hex(8)} "
         form = separator.join((*_JOB_FIELDS, ""))
         return jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
 
     def admin_comments(self) -> dict[str, str]:
-        """Return what administrators and plugins wrote on the same jobs, "" for nothing.
+        """Return the admin comments of the waiting and running jobs by job, "" for no comment.
 
-        All of them with one call, and never from ``scontrol show job``: users write lines of that into a
-        job's name. Raises as ``nodes`` does.
+        One call reads all comments. ``scontrol show job`` is not used, since a job's name, which users
+        choose, can forge lines of its output. Raises the same errors as ``nodes``.
         """
-        separator = f"{_SEPARATOR}{secrets.token_hex(8)}{_SEPARATOR}"  # Slurm takes a first digit for a width
+        # The separator does not begin with a digit, which Slurm would take for a width.
+        separator = f"{_SEPARATOR}{secrets.token_hex(8)}{_SEPARATOR}"
         form = ",".join(f"{field}:{separator}" for field in ("arrayjobid", "admin_comment"))
         text = self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-O", form)
         fields = text.split(separator)
@@ -88,9 +90,9 @@ class Cluster:
         return {name.strip(): "" if said.strip() in _NONE else said.strip() for name, said in pairs}
 
     def perform(self, command: Command) -> bool:
-        """Change a node; return whether it was done. An administrator's drain is left as it is.
+        """Change a node; return whether the change was made. An administrator's drain is not changed.
 
-        Raises WheslError as Slurm's commands say.
+        Raises WheslError when a command of Slurm fails.
         """
         match command:
             case SetWeight(node, weight):
@@ -112,23 +114,24 @@ class Cluster:
         return True
 
     def weigh(self, nodes: Sequence[str], weight: int) -> None:
-        """Give nodes a weight, with one command. Raises WheslError as Slurm's commands say."""
+        """Set the weight of nodes with one command. Raises WheslError when the command fails."""
         self._update(compress(nodes), f"weight={weight}")
 
     def exclude(self, change: Change, comment: str) -> tuple[str, ...]:
-        """Give a waiting job another exclude list, and note that in its admin comment.
+        """Set a waiting job's exclude list, and mark it in the job's admin comment.
 
-        Operators may change the list and not the comment, and a list without a mark would stay for ever: what
-        cannot be replaced is removed when it names a node too many, else it stays.
+        Operators may change the list but not the comment, and a list without a mark would never be updated.
+        So if Slurm denies the change, a list that excludes more nodes than decided is removed; any other list
+        stays.
 
         Args:
-            change: the job and its list.
-            comment: the admin comment as it is.
+            change: the job and its new list.
+            comment: the job's present admin comment.
 
         Returns:
             The nodes that the job is kept off now.
 
-        Raises WheslError as Slurm's commands say.
+        Raises WheslError when a command of Slurm fails.
         """
         nodes = change.decision.nodes
         text = with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
@@ -141,7 +144,7 @@ class Cluster:
             self._commands.run(*update, "excnodelist=")
             return ()
         except WheslError:
-            # Of an array's tasks, those that run keep the old list, and Slurm calls that an error.
+            # Running tasks of a job array keep the old list, which Slurm reports as an error.
             shown = self._commands.run("squeue", "-h", "-t", "PD", "-j", change.job, "-o", "%x").split()
             if not shown or any(set(_node_list(one)) != set(nodes) for one in shown):
                 raise
@@ -158,18 +161,18 @@ class Cluster:
 
 
 def nodes_in(text: str) -> Machine:
-    """Return the nodes in what sinfo prints, one line for each node and partition.
+    """Return the nodes in sinfo's output, which has one row for each node and partition.
 
     Args:
-        text: of ``sinfo -N`` with ``_NODE_FORMAT``.
+        text: output of ``sinfo -N`` with ``_NODE_FORMAT``.
 
     Raises:
-        CouldNotObserveError: it is something else.
+        CouldNotObserveError: the text has another form.
     """
     rows: dict[str, list[str]] = {}
     partitions: dict[str, list[str]] = {}
     default = ""
-    # A reason may hold a newline, so that fields are counted and lines are not.
+    # A node's reason may hold a newline, so rows are found by counting fields instead of lines.
     fields = text.split(_SEPARATOR)
     width = len(_NODE_FIELDS)
     if (len(fields) - 1) % width:
@@ -209,11 +212,11 @@ def _features(text: str) -> tuple[str, ...]:
 
 
 def jobs_in(text: str, separator: str) -> list[Job]:
-    """Return the jobs in what squeue prints; one that cannot be read is left out, and so left alone.
+    """Return the jobs in squeue's output; a job that cannot be read is left out, and so not changed.
 
     Args:
-        text: of ``squeue`` with ``_JOB_FIELDS``.
-        separator: stands after each field.
+        text: output of ``squeue`` with ``_JOB_FIELDS``.
+        separator: text after each field.
     """
     fields = text.split(separator)
     width = len(_JOB_FIELDS)
@@ -268,11 +271,11 @@ def _megabytes(text: str) -> int:
 
 
 def with_mark(comment: str, mark: str) -> str:
-    """Return an admin comment with another mark, or without one; what others wrote stays.
+    """Return an admin comment with its mark replaced or removed; other text stays.
 
     Args:
-        comment: as it is.
-        mark: of ``plugin_file.mark``, "" for none.
+        comment: the present comment.
+        mark: the new mark from ``plugin_file.mark``, "" for none.
     """
     others = [part for part in comment.split(" | ") if part and plugin_file.marked(part) is None]
     return " | ".join([*others, mark] if mark else others)

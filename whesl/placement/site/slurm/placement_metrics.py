@@ -1,4 +1,4 @@
-"""What the placement service counts, and how Prometheus reads it."""
+"""The placement service's counters, in the form that Prometheus reads."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Figures:
         self._status: Status | None = None
 
     def take(self, record: Record) -> None:
-        """Count a record that was written down."""
+        """Count a record that was written to the journal."""
         match record:
             case Would(change=change) if not change.failed:
                 self._changes[change.what.value, "would"] += 1
@@ -54,18 +54,18 @@ class Figures:
                 self._failed += 1
 
     def changed(self, what: What) -> None:
-        """Count a change of a node that Slurm has taken; that it was decided is no change yet."""
+        """Count a change of a node that Slurm has accepted; a decided change alone does not count."""
         self._changes[what.value, "made"] += 1
 
     def totals(self) -> dict[str, int]:
-        """Return all counters by a name."""
+        """Return all counters by name."""
         found = {f"{what} {how}": count for (what, how), count in sorted(self._changes.items())}
         found |= {f"jobs {how}": count for how, count in sorted(self._jobs.items())}
         found |= {f"drains {how}: node {end}": count for (how, end), count in sorted(self._outcomes.items())}
         return {**found, "failures": self._failed}
 
     def show(self, status: Status) -> None:
-        """Take the status that is told from now on."""
+        """Set the status that the metrics report from now on."""
         self._status = status
 
     def describe(self) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
-"""The placement service: looks at Slurm, publishes, writes down what it does, and does it.
+"""The placement service: it observes Slurm, publishes the table, and journals and makes changes.
 
-The shell around ``whesl.placement.site.publish``: one look every period, in one thread. What cannot be seen
-or done is tried again at the next look.
+The service is the shell around ``whesl.placement.site.publish``: it looks once per period, in one thread. An
+observation or a change that fails is tried again at the next look.
 """
 
 from __future__ import annotations
@@ -53,26 +53,26 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 Key = tuple[str, What]
 TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
-_STALE = 3  # periods after which a table must not be used any more
-_STEADY = 120.0  # and seconds that it holds at least
+_STALE = 3  # periods after which a table expires
+_STEADY = 120.0  # shortest validity of a table, in seconds
 
 
 class Service:
     """One cluster's placement service; a context manager that holds the directory's lock.
 
     Args:
-        directory: where its files are; other accounts must not be able to write there.
-        cluster: Slurm.
-        sources: what is predicted.
-        settings: how it is decided.
+        directory: the service's directory of files, into which no other account may be able to write.
+        cluster: the Slurm cluster.
+        sources: the sources of predictions.
+        settings: settings of the decisions.
         period: seconds between two looks.
-        horizons: of the table, in seconds, ascending.
+        horizons: horizons of the table, in seconds, ascending.
         readable: whether all users may read the tables, as the client's plugin needs.
-        name: of the cluster, for the table.
-        clock: seconds since the epoch.
+        name: name of the cluster, for the table.
+        clock: returns the time in seconds since the epoch.
 
     Raises:
-        WheslError: another service runs there, or the directory is open to others.
+        WheslError: another service runs in the directory, or other accounts can write into it.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class Service:
         self._state = State()
         self._ours: dict[str, frozenset[str]] = {}
         self._foreign: dict[str, frozenset[str]] = {}
-        self._said: set[str] = set()  # jobs of which the journal tells
-        self._unread = ""  # what is wrong with the predictions
-        self._trouble = ""  # what failed first at this look
-        self._pending: set[Key] = set()  # changes of nodes that were decided and are not made yet
-        self._refused: dict[Key, str] = {}  # those of them that Slurm did not take, with why
-        self._small: list[str] = []  # partitions of which the share is no node
+        self._said: set[str] = set()  # jobs that are recorded in the journal
+        self._unread = ""  # problem with the predictions, "" for none
+        self._trouble = ""  # first failure of this look, "" for none
+        self._pending: set[Key] = set()  # changes of nodes that are decided but not yet made
+        self._refused: dict[Key, str] = {}  # pending changes that Slurm rejected, with the reason
+        self._small: list[str] = []  # partitions whose share is less than one node
 
     def __enter__(self) -> Service:
         private(self._directory)
@@ -117,7 +117,7 @@ class Service:
                 continue
             self._state = node_changes.apply(self._state, found, record.time)
         if not self._settings.active:
-            self._withdraw()  # that of a killed service says "active" until it expires
+            self._withdraw()  # a table left by a killed service says "active" until it expires
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,7 +125,7 @@ class Service:
         takeover_lock.release(self._lock)
 
     def look(self) -> bool:
-        """Look once, publish, and do what is decided. Returns whether nothing of it failed."""
+        """Observe the cluster once, publish, and carry out the decisions. Returns whether nothing failed."""
         self._trouble = ""
         self._unread = "" if self._state.leaving else self._read()
         try:
@@ -160,7 +160,7 @@ class Service:
         return not self._problem
 
     def _read(self) -> str:
-        """Read the predictions, before Slurm is asked: all that is wrong is told at once. Returns what is."""
+        """Read the predictions before Slurm is asked, so that all problems are reported. Returns them."""
         self._sources.refresh()
         if self._sources.problem and self._sources.problem != self._unread:
             LOG.warning("predictions: %s", self._sources.problem)
@@ -168,15 +168,15 @@ class Service:
 
     @property
     def _problem(self) -> str:
-        """What is wrong, for people; empty when nothing is."""
+        """All problems of this look, for people; empty without a problem."""
         return "; ".join(filter(None, (self._unread, self._trouble)))
 
     def leave(self) -> bool:
-        """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
+        """Withdraw the tables and undo all changes. Returns whether no change is left."""
         self._state, _, _ = node_changes.step(self._state, Leave(), self._clock(), self._settings)
         self._withdraw()
         self.look()
-        # What was taken back is seen to be gone at the next look, unless it was said so already.
+        # Undone changes leave the state when Slurm has confirmed them, or at the next look.
         return not self._state.held and not self._problem
 
     def _withdraw(self) -> None:
@@ -201,7 +201,7 @@ class Service:
                 self._write(more)
 
     def _performed(self, commands: Sequence[Command]) -> list[tuple[Command, bool]]:
-        """Carry out commands, weights that are alike together; return what became of each."""
+        """Carry out commands, equal weights with one call; return whether each was done."""
         done: list[tuple[Command, bool]] = []
         weights = [one for one in commands if isinstance(one, SetWeight)]
         for (weight, undo), some in groupby(
@@ -232,7 +232,7 @@ class Service:
             made, seen.nodes, share=self._settings.share, held=drained, default=seen.default
         )
         try:
-            # The plugin's first: what people read is in force.
+            # The plugin's file is written first, so that the table that people read is already in force.
             risk_table.write_bytes(self._directory / LOOKUP, plugin_file.encode(found), self._mode)
             risk_table.write_bytes(self._directory / TABLE, risk_table.encode(made), self._mode)
         except OSError as error:
@@ -240,7 +240,7 @@ class Service:
         return found
 
     def _tell_of_small_partitions(self, seen: Machine) -> None:
-        """Say once which partitions have so few nodes that the share of them is none."""
+        """Log once which partitions have so few nodes that their share is less than one node."""
         share = self._settings.share
         sizes = Counter(part for node in seen.nodes for part in node.partitions)
         small = sorted(part for part, count in sizes.items() if share and int(share * count) == 0)
@@ -253,7 +253,7 @@ class Service:
         self._small = small
 
     def _jobs(self) -> Sequence[Job] | None:
-        """Return the jobs, None where they cannot be seen."""
+        """Return the jobs, None if they cannot be observed."""
         try:
             return self._cluster.jobs()
         except WheslError as error:
@@ -295,7 +295,7 @@ class Service:
                 del memory[gone]
 
     def _recognize(self, found: Sequence[Job]) -> dict[str, str]:
-        """Find out whose the exclude lists are that were not seen before; return what comments it read."""
+        """Find out who made the new exclude lists; return the admin comments that were read for it."""
         new = [
             job
             for job in found
@@ -316,7 +316,7 @@ class Service:
         return comments
 
     def _tell(self, told: Sequence[tuple[str, tuple[str, ...], str]], *, would: bool) -> None:
-        """Write down, once for each job, that it is or would be kept off nodes."""
+        """Journal, once for each job, that the job is or would be kept off nodes."""
         new = [one for one in told if one[0] not in self._said]
         self._said.update(job for job, _, _ in new)
         self._write(
@@ -332,7 +332,7 @@ class Service:
                 elif isinstance(record, Released):
                     self._pending.discard((record.node, record.what))
                     if self._refused.pop((record.node, record.what), None) is not None:
-                        continue  # it was never made: the line of its refusal is in the log
+                        continue  # the change was never made, and its rejection is already in the log
                 self.figures.take(record)
                 LOG.info("%s", describe(record))
 
@@ -371,7 +371,7 @@ class Service:
             leaving=self._state.leaving,
         )
         self.figures.show(status)
-        with contextlib.suppress(OSError):  # the next look writes it again
+        with contextlib.suppress(OSError):  # the next look writes the status again
             risk_table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
 
 
@@ -383,14 +383,14 @@ def what_of(command: Command) -> What:
 
 
 def undoes(command: Command) -> bool | None:
-    """Return whether a command takes a change back; None where what became of it is seen at the next look."""
+    """Return whether a command undoes a change; None if only the next look shows the command's outcome."""
     if isinstance(command, node_changes.Drain | node_changes.Undrain):
         return isinstance(command, node_changes.Undrain)
     return True if command.undo else None
 
 
 def describe(record: Record) -> str:
-    """Return a record as a line of the log."""
+    """Return a record as a line for the log."""
     match record:
         case Changing(change=one):
             return f"{one.node}: {one.what.value} becomes {one.after}"
@@ -413,7 +413,7 @@ def private(directory: Path) -> None:
     """Make a directory for the service, or check that no other account can write into it.
 
     Raises:
-        WheslError: others can.
+        WheslError: another account owns the directory or can write into it, or it cannot be made.
     """
     try:
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
@@ -423,7 +423,7 @@ def private(directory: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise WheslError(f"{directory} is no directory", hint="--dir DIR")
     if status.st_uid != os.geteuid():
-        # It is another account's service: to own its directory would lock that one out.
+        # The directory belongs to another account's service, which a change of the owner would lock out.
         owner = _account(status.st_uid)
         raise WheslError(
             f"{directory} belongs to {owner}, whose service it is",

@@ -1,4 +1,4 @@
-"""What the placement service says of itself."""
+"""The status that the placement service reports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``whesl placement status`` shows. Times are seconds since the epoch.
+    """The status that ``whesl placement status`` shows. Times are seconds since the epoch.
 
-    ``held``: changes of nodes that are made; ``refused``: those that Slurm did not take, with why.
+    ``held``: changes of nodes in force; ``refused``: changes that Slurm rejected, with the reason.
     """
 
     pid: int

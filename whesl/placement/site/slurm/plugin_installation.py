@@ -1,8 +1,9 @@
-"""The plugin in Slurm's configuration: what would change, what stands in the way, put in and taken out again.
+"""The plugin in Slurm's configuration: plans, problems, installation and removal.
 
-A script of the site's own stays: it moves to ``job_submit.site.lua``, and the plugin's runs it first; one
-that Slurm has not loaded moves to ``job_submit.dormant.lua``, and nothing runs it. What is done is written
-down beside it, so that it can be taken back; what the site has changed since is not overwritten.
+A script of the site's own is kept: it moves to ``job_submit.site.lua``, and the plugin's script runs it
+first. A site's script that Slurm did not load moves to ``job_submit.dormant.lua``, and nothing runs it. A
+manifest beside the scripts records all changes for the removal. Files that the site has changed since are not
+overwritten.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ if TYPE_CHECKING:
 MANIFEST = "whesl_placement.json"
 SHARED = "whesl_placement.lua"
 _LIBRARIES = ("/usr/lib/*/slurm*", "/usr/lib64/slurm*", "/usr/lib/slurm*", "/opt/slurm/lib*/slurm")
-# The Lua that a library was built with, and where its modules lie.
+# The version of Lua that a library was built with, and the directories of Lua's modules.
 _LUA = re.compile(rb"liblua[-.a-z]*(5\.[1-9])")
 _MODULES = ("/usr/share/lua", "/usr/lib/*/lua", "/usr/lib64/lua", "/usr/lib/lua", "/usr/local/*/lua")
 _PATH = re.compile(rb'^   path = "([^"\n]+)",$', re.MULTILINE)
 _USUAL_CONF = Path("/etc/slurm/slurm.conf")
 _FETCHED = Path(
     "/run/slurm/conf"
-)  # what slurmd fetched (configless); conf-cache in its spool directory is the same
+)  # configuration that a configless slurmd fetched, like conf-cache in its spool directory
 
 
 class Kind(NamedTuple):
@@ -54,12 +55,12 @@ class Kind(NamedTuple):
 
     @property
     def moved(self) -> str:
-        """Where a script of the site's own lies afterwards."""
+        """Name of the site's own script after the installation."""
         return self.script.replace(".lua", ".site.lua")
 
     @property
     def dormant(self) -> str:
-        """Where one lies that Slurm did not load: nothing runs it."""
+        """Name of a site's script that Slurm did not load, after the installation; nothing runs it."""
         return self.script.replace(".lua", ".dormant.lua")
 
 
@@ -68,7 +69,7 @@ FILTER = Kind("CliFilterPlugins", "cli_filter.lua", "cli_filter_lua.so")
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an installation has done: scripts by name with their digests, scripts moved, settings changed."""
+    """Record of an installation: digests of scripts by name, moved scripts, and changed settings."""
 
     scripts: dict[str, str]
     moved: dict[str, str] = {}
@@ -76,9 +77,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edit(NamedTuple):
-    """A file as it is, and as it is to be; None for not there. A link's target, where it is to be a link.
+    """A change of a file's content, None for a missing file. ``link``: target of a link to make instead.
 
-    ``like``: the file whose owner and permissions a new one gets; None for those of its directory.
+    ``like``: the file whose owner and permissions a new file gets; None for the directory's owner.
     """
 
     path: Path
@@ -89,29 +90,33 @@ class Edit(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an installation or its removal would change, what stands in the way, and what is to be known."""
+    """The plan of an installation or removal: changes of files, problems that prevent it, and notes."""
 
     edits: tuple[Edit, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     def diff(self, *, whole: bool = False) -> str:
-        """Return the changes, fit to be shown: a line for each file that comes or goes, then a unified diff.
+        """Return the changes: a line for each new, removed or WHESL's own file, then a diff of the others.
 
         Args:
-            whole: whether files that come or go, and WHESL's own, are shown line by line too.
+            whole: whether the diff includes new and removed files and WHESL's own.
         """
         brief = [one for one in self.edits if not whole and (None in (one.before, one.after) or _own(one))]
         return "".join([*map(_brief, brief), *(_diff(one) for one in self.edits if one not in brief)])
 
 
 def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
-    """Return slurm.conf: the one that is given, that SLURM_CONF names, or the usual one.
+    """Return the path of slurm.conf: the given one, the one in SLURM_CONF, or the usual one.
 
-    A link is not followed: Slurm looks for its scripts beside the path that it was given.
+    A link is not followed, since Slurm searches scripts beside the path that it was given.
+
+    Args:
+        given: the path that the user gave; None for none.
+        environ: the environment that may hold SLURM_CONF.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the file does not exist.
     """
     found = given or Path(environ.get("SLURM_CONF") or _USUAL_CONF)
     if not found.is_file():
@@ -120,12 +125,12 @@ def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
 
 
 def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan:
-    """Return what has to change for the plugin to be loaded.
+    """Return the plan of the plugin's installation.
 
     Args:
-        slurm_conf: as ``configuration`` found it.
-        directory: of ``whesl placement serve``, absolute.
-        cli_filter: the client's plugin instead of the controller's.
+        slurm_conf: path of slurm.conf; see ``configuration``.
+        directory: directory of ``whesl placement serve``, absolute.
+        cli_filter: whether to install the client's plugin instead of the controller's.
 
     Raises:
         WheslError: a file cannot be read.
@@ -144,7 +149,8 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
     present = _content(here / kind.script)
     changed = conf.with_plugin(slurm_conf, kind.setting, "lua")
     if present is not None and not _ours(kind.script, present, known) and present != scripts[kind.script]:
-        # Slurm has not loaded it where the setting lacks lua: then it does not begin to run by this.
+        # Slurm has not loaded the site's script if the setting lacks lua; the installation must not make it
+        # run.
         name = kind.moved if changed is None else kind.dormant
         if _content(here / name) not in (None, present):
             problems.append(f"{here / kind.script} and {here / name} are both the site's: merge them first")
@@ -168,16 +174,16 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
     text = msgspec.json.format(
         msgspec.json.encode(Manifest(scripts=digests, moved=moved, settings=settings), order="sorted")
     )
-    # First of all, so that what is done halfway is known too.
+    # The manifest is written first, so that it also covers an interrupted installation.
     edits.insert(0, Edit(here / MANIFEST, _content(here / MANIFEST), text + b"\n"))
     return Plan(tuple(one for one in edits if one.before != one.after), tuple(problems), tuple(notes))
 
 
 def plan_remove(slurm_conf: Path) -> Plan:
-    """Return what has to change for nothing of the plugin to be left, and the site's own to be as it was.
+    """Return the plan of the plugin's removal, which restores the site's own script.
 
     Args:
-        slurm_conf: as ``configuration`` found it.
+        slurm_conf: path of slurm.conf; see ``configuration``.
 
     Raises:
         WheslError: a file cannot be read.
@@ -209,10 +215,11 @@ def plan_remove(slurm_conf: Path) -> Plan:
 
 
 def perform(plan: Plan) -> None:
-    """Make the changes, each file in one piece; slurm.conf, which loads the others, comes late.
+    """Make the changes of a plan, each file atomically; slurm.conf comes after the scripts that it loads.
 
     Raises:
-        RefusedError: a file is no longer as it was when the plan was made; WheslError: one cannot be written.
+        RefusedError: a file has changed since the plan was made.
+        WheslError: a file cannot be written.
     """
     for one in plan.edits:
         if _content(one.path) != one.before:
@@ -232,12 +239,12 @@ def perform(plan: Plan) -> None:
 
 
 def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
-    """Return what stands in the way of a plugin, in sentences.
+    """Return the problems that prevent a plugin's installation, in sentences.
 
     Args:
-        slurm_conf: as ``configuration`` found it.
-        directory: of the service.
-        kind: of the plugin.
+        slurm_conf: path of slurm.conf; see ``configuration``.
+        directory: directory of the placement service.
+        kind: the kind of plugin.
     """
     problems = []
     places = _plugin_directories(slurm_conf)
@@ -283,20 +290,20 @@ def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
 
 
 def _plugin_directories(slurm_conf: Path) -> list[str]:
-    """Return where Slurm's own plugins may lie."""
+    """Return the directories that may hold Slurm's own plugins."""
     given = conf.setting(slurm_conf, "PluginDir")
     return given.value.split(":") if given else [place for form in _LIBRARIES for place in glob(form)]  # noqa: PTH207 - the patterns are absolute
 
 
 def _without_posix(slurm_conf: Path, kind: Kind) -> Iterable[str]:
-    """Say that lua-posix is not in a usual place for the Lua of Slurm's library: no table is read then."""
+    """Yield a warning if lua-posix is missing for the Lua of Slurm's library: no table would be read."""
     for place in _plugin_directories(slurm_conf):
         library = Path(place) / kind.library
         found = _LUA.search(library.read_bytes()) if library.is_file() else None
         if found is None:
             continue
         lua = found[1].decode()
-        # Debian has all of it in one library.
+        # Debian has all of lua-posix in one library.
         forms = [f"{place}/{lua}/{name}" for place in _MODULES for name in ("posix.so", "posix/sys/stat.*")]
         if not any(map(glob, forms)):
             yield (
@@ -310,17 +317,17 @@ def published(here: Path) -> Path | None:
     """Return the directory whose table the plugin beside slurm.conf reads, None without a plugin.
 
     Raises:
-        WheslError: its script cannot be read.
+        WheslError: the plugin's script cannot be read.
     """
     found = _PATH.search(_content(here / SHARED) or b"")
     return Path(os.fsdecode(found[1])).parent if found else None
 
 
 def manifest(here: Path) -> Manifest | None:
-    """Return what an installation has done, None for nothing.
+    """Return the manifest of an installation, None without an installation.
 
     Raises:
-        WheslError: it cannot be read.
+        WheslError: the file cannot be read.
     """
     data = _content(here / MANIFEST)
     if data is None:
@@ -353,7 +360,7 @@ def _link(path: Path) -> str | None:
 
 
 def _edit(path: Path, content: bytes) -> Edit:
-    """A file of the site's that stays where it is: behind a link, what that names is changed."""
+    """Return the change of a site's file in place; for a link, the change of the link's target."""
     return Edit(path.resolve(), _content(path), content)
 
 
@@ -362,7 +369,7 @@ def _digest(content: bytes) -> str:
 
 
 def _write(edit: Edit) -> None:
-    """Replace a file in one piece; its owner and its permissions stay."""
+    """Replace a file atomically; the owner and the permissions stay."""
     path = edit.path
     if edit.link is not None:
         beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
@@ -377,7 +384,7 @@ def _write(edit: Edit) -> None:
 
 
 def _openings(places: Iterable[Path]) -> list[str]:
-    """Return which directories others than their owner may change: what lies there could be replaced."""
+    """Return a warning for each directory into which others than the owner can write."""
     found = []
     for place in sorted(places):
         status = place.stat()
@@ -393,7 +400,7 @@ def _above(place: Path) -> tuple[Path, ...]:
 
 
 def _reaches(name: str, directory: Path) -> bool:
-    """Return whether an account may read in a directory, by the modes of it and those above."""
+    """Return whether an account may enter a directory, by the modes of the directory and its parents."""
     try:
         account = pwd.getpwnam(name) if not name.isdecimal() else pwd.getpwuid(int(name))
     except KeyError:
@@ -413,7 +420,7 @@ def _reaches(name: str, directory: Path) -> bool:
 
 
 def _own(one: Edit) -> bool:
-    """Return whether a file is replaced by one of WHESL's, or was one."""
+    """Return whether a file has the name of one of WHESL's files."""
     return one.path.name in (SHARED, MANIFEST, SUBMIT.script, FILTER.script)
 
 

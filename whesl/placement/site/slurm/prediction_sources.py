@@ -1,4 +1,4 @@
-"""Where the placement service has its predictions from: a learned model, and predictions as they come."""
+"""The placement service's sources of predictions: a learned model, and a file of predicted failures."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     from whesl.model.evidence import PredictedFailure
     from whesl.prediction.failures.port import Predictor
 
-_LATE = 0.5  # a predicted failure is expected for so much longer than its lead, as a share of it
-_SOON = 60.0  # and for so many seconds at least
+_LATE = 0.5  # share of the lead time for which a failure is still expected after its predicted time
+_SOON = 60.0  # least time in seconds for which a failure is still expected after its predicted time
 
 
 class Sources:
-    """A model's file and a file of predictions, each read again where it has changed.
+    """A model's file and a file of predictions, each read again when it changes.
 
-    A file that cannot be read leaves what was read of it before.
+    If a file cannot be read, its former content stays in use.
 
     Args:
-        model_file: of ``whesl placement learn``; None for none: then no node is expected to fail.
-        predictions_file: JSON lines, as ``whesl placement chains run`` writes them; None for none.
-        acting: whether nodes and jobs are changed: then a model without a positive verdict is not used.
-        despite: a verdict that is taken for positive.
+        model_file: file of ``whesl placement learn``; None for no model, by which no node is expected to
+            fail.
+        predictions_file: JSON lines of ``whesl placement chains run``; None for no such file.
+        acting: whether nodes and jobs are changed, which requires a model with a positive verdict.
+        despite: the worst verdict that is accepted too; None for a positive one only.
 
     Attributes:
-        problem: what is wrong, for people; empty when nothing is.
+        problem: the present problem in a sentence for people; empty without a problem.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Sources:
         despite: str | None = None,
     ) -> None:
         self._acting, self._despite = acting, despite
-        self._refused: RefusedError | None = None  # why the model in the file is not used
+        self._refused: RefusedError | None = None  # the reason why the model in the file is not used
         self._model_file, self._predictions_file = model_file, predictions_file
         self._states: dict[Path, tuple[int, ...]] = {}
         self._model: model.SiteModel | None = None
@@ -64,15 +65,15 @@ class Sources:
         active: bool,
         cluster: str,
     ) -> Table | None:
-        """Return the table for a cluster's nodes, None while there are no predictions at all.
+        """Return the table for a cluster's nodes, None while there are no predictions.
 
         Args:
-            names: the nodes.
-            now: seconds since the epoch.
-            valid_for: seconds.
-            horizons: seconds, ascending.
-            active: whether schedulers act on it.
-            cluster: its name.
+            names: names of the nodes.
+            now: the current time, in seconds since the epoch.
+            valid_for: seconds from ``now`` on until the table expires.
+            horizons: horizons of the table in seconds, ascending.
+            active: whether schedulers act on the table.
+            cluster: name of the cluster.
         """
         if self._model_file is not None and self._model is None and self._refused is None:
             return None
@@ -128,14 +129,14 @@ class Sources:
         """Read the files, and refuse a model that may not act.
 
         Raises:
-            RefusedError: its verdict is not positive, and is not the one that is taken for it.
+            RefusedError: the model's verdict is neither positive nor accepted.
         """
         self.refresh()
         if self._refused is not None:
             raise self._refused
 
     def _take(self, found: model.SiteModel) -> None:
-        """Use a model, or none where it may not act: then no node is expected to fail by it."""
+        """Use a model, or no model if it may not act, so that no node is expected to fail by it."""
         self._model, self._refused = found, None
         if self._acting:
             try:
@@ -145,12 +146,13 @@ class Sources:
 
 
 def with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) -> Table:
-    """Return a table in which predicted failures are expected too; the higher probability counts.
+    """Return a table to which predicted failures are added; the higher probability counts.
 
     Args:
         made: the table of the model.
-        said: predictions; those whose time has passed by more than half of their lead count no more.
-        now: seconds since the epoch.
+        said: predicted failures; those overdue by more than half of their lead (at least a minute) are
+            ignored.
+        now: the current time, in seconds since the epoch.
     """
     coming: dict[str, list[tuple[float, PredictedFailure]]] = {}
     for one in said:

@@ -1,6 +1,6 @@
-"""What the tokens of a task's attempts begin with: it follows from the task's setup alone.
+"""The common prefix of the tokens of a task's attempts, derived from the task's setup alone.
 
-So ``whesl exec`` and the isolator come to the same without telling each other. Standard library only.
+``whesl exec`` and the isolator therefore derive the same prefix independently. Standard library only.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from whesl.model.digest import hexdigest
 
 
 def token_prefix(salt: str, task: str) -> str:
-    """Return what the tokens of all attempts of a task begin with: what its agents fence by.
+    """Return the common prefix of the tokens of a task's attempts, by which the task's agents fence.
 
     Args:
-        salt: drawn for the task.
-        task: its id.
+        salt: the task's random salt.
+        task: the task's id.
     """
     return hexdigest(f"{salt}/{task}".encode(), 16) + "."

@@ -1,4 +1,4 @@
-"""What each record of the isolator's journal changes in its state. Pure."""
+"""How each record of the isolator's journal changes the isolator's state. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _KILLED = 137
 
 
 def apply(state: State, record: records.AnyRecord, time: float) -> State:
-    """Return the state after a record; those that are for people alone change nothing.
+    """Return the state after a record; records that only inform users change nothing.
 
     Args:
         state: the state before.
-        record: what was written down.
-        time: when it was, seconds since the epoch.
+        record: the journal record.
+        time: when the record was written, seconds since the epoch.
     """
     fields = _changed(state, record, time)
     if fields.get("phase", state.phase) is not state.phase:
@@ -184,7 +184,7 @@ def _launched(state: State, record: records.Launched, time: float) -> dict[str, 
 def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]:
     own = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
     if state.phase is Phase.FENCING and state.recovery is not None:
-        # The attempt was given time to end by itself; if it had to be killed in the end, its status tells so.
+        # The attempt had time to end by itself; status 137 shows that it had to be killed.
         own = state.recovery.action is Action.FAIL and record.code != _KILLED
     return {
         "alive": False,
@@ -196,7 +196,7 @@ def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]
 
 def _raised(state: State, record: records.Raised) -> dict[str, Any]:
     raised = record.raised
-    # An exception ends an attempt before or after its program was seen: it is restarted in both cases.
+    # The exception ends the attempt: pending recoveries are over, whether or not the program was seen.
     over = state.pending if state.phase is Phase.RUNNING and not record.goes_on else ()
     return {
         "pending": state.pending if not over else (),
@@ -228,14 +228,14 @@ def _checkpoint_ended(state: State, record: records.CheckpointEnded) -> dict[str
 
 
 def _of(state: State, ordinal: int) -> Raised:
-    """Return an exception of the task; in a damaged journal it may not be there. Raises IndexError."""
+    """Return the task's exception of an ordinal. Raises IndexError where a damaged journal lacks it."""
     return [raised for raised in state.raised if raised.ordinal == ordinal][-1]
 
 
 def _decided(state: State, record: records.Decided, time: float) -> dict[str, Any]:
     raised = _of(state, record.ordinal)
     budget = state.budget
-    # The exception may have been raised earlier, and have waited for a checkpoint.
+    # The exception may have been raised earlier and have waited for a checkpoint since.
     over = state.pending if state.phase is Phase.RUNNING else ()
     if record.action is Action.RECOVER and state.setup.spec is not None:
         budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
@@ -286,7 +286,7 @@ def _fenced(state: State, record: records.Fenced, time: float) -> dict[str, Any]
 
 
 def _granted(state: State, record: records.Granted, time: float) -> dict[str, Any]:
-    """The coordinator may have made another exception of it, whose steps are done then, on its own budget."""
+    """Apply a grant: a new exception from the coordinator brings its own steps and budget."""
     became: dict[str, Any] = {}
     budget = state.budget
     if (raised := record.raised) is not None:
@@ -357,7 +357,7 @@ def _refused(state: State, record: records.StartRefused) -> dict[str, Any]:
 
 
 def _node(state: State, record: records.Node) -> dict[str, Any]:
-    """A drained node takes no new work, alive or not: a report of it brings no dead node back."""
+    """A drained node takes no new work, alive or dead, so a drain report does not revive a dead node."""
     others = tuple(node for node in state.down if node != record.node)
     if record.state.unusable:
         down = record.state is NodeState.DOWN and record.source == records.RESOURCE_MANAGER
@@ -404,9 +404,9 @@ def _control(state: State, record: records.Control) -> dict[str, Any]:
 
 
 def _resumed(state: State, record: records.Resumed) -> dict[str, Any]:
-    """A person decided: the exception's budget starts anew, and its recovery goes on.
+    """A user resumed the task: the exception's budget starts anew, and its recovery goes on.
 
-    So does that of what the coordinator made of it, and of what it was made of.
+    The budgets of the exceptions that this exception was transformed from or to start anew as well.
     """
     recovery = state.recovery
     if recovery is None:

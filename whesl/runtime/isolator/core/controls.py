@@ -1,7 +1,7 @@
-"""What people and the resource manager ask of a task: pause, resume, cancel, signals, exceptions. Pure.
+"""Requests of users and the resource manager: pause, resume, cancel, signals, exceptions. Pure.
 
-An exception that is raised from outside is from here on what a detector's is: counted, transformed, limited,
-recovered and reported.
+An exception raised from outside is then handled like a detected one: counted, transformed, limited, recovered
+and reported.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _STOPPED_BY = {signal.SIGTERM: TERMINATED, signal.SIGINT: "interrupted"}
 
 
 def take(transition: Transition, request: records.Control) -> bool:
-    """Write down that a request is taken; False for one that was taken before, which is reported again.
+    """Record that a request is accepted; return False for a repeated request, which is only reported again.
 
-    The report of an isolator before this one may have died with it, unsent: the coordinator would tell the
-    job's next run.
+    An earlier isolator may have died before it reported the request: without a report, the coordinator would
+    send the request to the job's next run.
     """
     if request.id in transition.state.controls:
         transition.report(request)
@@ -72,7 +72,7 @@ def _needs_grant(transition: Transition) -> bool:
 
 
 def stop(transition: Transition, code: int, reason: str) -> None:
-    """End the task now: everything is killed first."""
+    """End the task now, after all its processes are killed."""
     state = transition.state
     transition.record(records.Stopping(code=code, reason=reason))
     if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
@@ -83,9 +83,9 @@ def stop(transition: Transition, code: int, reason: str) -> None:
 
 
 def on_job_ended(transition: Transition, _event: JobEnded) -> None:
-    """The end of the job is the task's: nothing of it is started again.
+    """End the task with its job: no further attempt is started.
 
-    The isolator cannot know why the job ended: its node may be shutting down, the batch shell first.
+    The isolator cannot know why the job ended: its node may be shutting down, batch shell first.
     """
     if transition.state.phase is Phase.FINISHED:
         return
@@ -97,10 +97,10 @@ def on_job_ended(transition: Transition, _event: JobEnded) -> None:
 
 
 def on_signal(transition: Transition, event: Signalled) -> None:
-    """A signal to the job is passed to the task's program, and ends all recovery.
+    """End all recovery after a signal to the job; the keeper passes the signal to the task's program.
 
-    One that came to the program alone (``sbatch --signal=B:TERM@300``) leaves it all the time that its job
-    has.
+    A signal sent to the program alone (``sbatch --signal=B:TERM@300``) sets the program no time limit: it may
+    run as long as its job.
     """
     state = transition.state
     signum = signal.Signals(event.signum)
@@ -116,7 +116,7 @@ def on_signal(transition: Transition, event: Signalled) -> None:
 
 
 def on_raise(transition: Transition, message: RaiseException) -> None:
-    """Take an exception, once for its id; what a recovery is under way for is raised when that is done."""
+    """Take an exception, once per id; during a recovery, the exception waits until the recovery is done."""
     taken = ControlAction.RAISE
     request = records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
     if not take(transition, request):
@@ -146,11 +146,11 @@ def _why_not(transition: Transition, message: RaiseException) -> str:
 
 
 def unused(transition: Transition, node: str) -> str:
-    """Return why a node is of no interest, an empty string when it is used or none is named."""
+    """Return why the task ignores a node; an empty string when the node is in use or none is named."""
     known = (*transition.state.nodes.active, *_not_chosen(transition))
     return f"node {node} is in use no more" if node and node not in known else ""
 
 
 def _not_chosen(transition: Transition) -> tuple[str, ...]:
-    """Return all nodes of the allocation while it is not decided yet which of them are used."""
+    """Return all nodes of the allocation until the task's nodes are chosen, then nothing."""
     return transition.state.setup.nodes if transition.state.phase is Phase.NEW else ()

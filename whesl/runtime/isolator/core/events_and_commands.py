@@ -1,7 +1,7 @@
-"""What goes into the isolator's core and what comes out of it: events and commands.
+"""The input and output of the isolator's core: events and commands.
 
 All of them are frozen records without behaviour. The core never sees a file, a process or a socket;
-the shell turns what happens into events, and carries commands out in the order in which they come.
+the shell turns occurrences into events, and executes the core's commands in order.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 class Started(Event, frozen=True, kw_only=True):
     """The shell has started; ``alive`` says whether the journal's last attempt still runs.
 
-    ``alive`` None: no trace of it was found, so it was written down but never started.
+    ``alive`` is None when no trace of that attempt was found: it was recorded but never started.
     """
 
     alive: bool | None = None
 
 
 class CoordinatorMessage(Event, frozen=True, kw_only=True):
-    """A message from the coordinator; the type of ``message`` says of which kind."""
+    """A message from the coordinator, of the type of ``message``."""
 
     message: AnyMessage
 
 
 class ConfigurationRead(Event, frozen=True, kw_only=True):
-    """The answer of an absent coordinator, read from its files; None, and why, when they do not say."""
+    """An absent coordinator's answer, read from its files; None and a reason when they hold none."""
 
     welcome: Welcome | None = None
     reason: str = ""
@@ -56,10 +56,10 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 
 
 class AttemptStarted(Event, frozen=True, kw_only=True):
-    """The runner of an attempt lives. ``started`` is its start time in clock ticks since boot.
+    """The runner of an attempt lives. ``started`` is the runner's start time in clock ticks since boot.
 
-    ``began``: when that was, seconds since the epoch; 0: just now. ``outdated``: what still names a node that
-    was replaced (``managers.resource.launcher_shims.replaced_node_mentions``).
+    ``began``: the start time in seconds since the epoch; 0: just now. ``outdated``: arguments and variables
+    that still name a replaced node (``managers.resource.launcher_shims.replaced_node_mentions``).
     """
 
     attempt: int
@@ -91,10 +91,10 @@ class Detections(Event, frozen=True, kw_only=True):
 
 
 class AttemptExited(Event, frozen=True, kw_only=True):
-    """The task's command ended; ``found`` is what its last output and its exit status mean.
+    """The task's command ended; ``found`` are the detections in its output and status.
 
-    ``code`` is the exit status as a shell gives it (128 + n for signal n), ``last`` what a failed one
-    printed last, ``unseen`` what of the rules could not see anything until then, ``cause`` what it died of.
+    ``code`` is the exit status as a shell gives it (128 + n for signal n), ``last`` the last lines of a
+    failed command, ``unseen`` the detections that had no input until then, ``cause`` the failure's cause.
     """
 
     attempt: int
@@ -107,7 +107,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
 
 
 class EvidenceCollected(Event, frozen=True, kw_only=True):
-    """Stacks of the attempt's processes, or why there are none; on which nodes some of them cannot run."""
+    """Stacks of the attempt's processes, or why there are none; ``stuck``: the processes that cannot run."""
 
     attempt: int
     detail: str
@@ -115,13 +115,13 @@ class EvidenceCollected(Event, frozen=True, kw_only=True):
 
 
 class Reached(Event, frozen=True, kw_only=True):
-    """How far the present attempt has come; sent before events that may end it, and before ticks."""
+    """The progress of the present attempt; sent before events that may end the attempt, and before ticks."""
 
     reach: Reach
 
 
 class NodeSeen(Event, frozen=True, kw_only=True):
-    """A node's state changed, as its agent or the resource manager reports."""
+    """A node's agent or the resource manager reports a changed state of the node."""
 
     node: str
     state: NodeState
@@ -138,9 +138,9 @@ class StepsSeen(Event, frozen=True, kw_only=True):
 
 
 class LeaseEnded(Event, frozen=True, kw_only=True):
-    """A node's agent has killed processes of the task since its lease was over.
+    """A node's agent has killed processes of the task because the agent's lease was over.
 
-    For the attempts of these processes the node is lost: ``found`` is what detectors make of that.
+    The node is lost for the attempts of these processes: ``found`` are the detections of that loss.
     """
 
     node: str
@@ -150,7 +150,7 @@ class LeaseEnded(Event, frozen=True, kw_only=True):
 
 
 class JournalTroubled(Event, frozen=True, kw_only=True):
-    """The task's journal cannot be written as it should be; ``trouble`` says how, '' that it can again."""
+    """The task's journal cannot be written properly, as ``trouble`` says; '': writing works again."""
 
     trouble: str
 
@@ -158,9 +158,9 @@ class JournalTroubled(Event, frozen=True, kw_only=True):
 class JobExceptionSeen(Event, frozen=True, kw_only=True):
     """The resource manager raised an exception on the job or on one of its steps.
 
-    ``time`` is when it was raised (seconds since the epoch, 0 when not known), ``nodes`` are those that its
-    note names, ``attempt`` is the token of the attempt whose step it was raised on: empty for a stranger's,
-    None for the job itself or when it is not known.
+    ``time`` is when the exception was raised (seconds since the epoch, 0 when not known), ``nodes`` are the
+    nodes that its note names, ``attempt`` is the token of the attempt whose step it was raised on: empty for
+    the step of a stranger, None for the job itself or an unknown step.
     """
 
     job_id: str
@@ -174,7 +174,7 @@ class JobExceptionSeen(Event, frozen=True, kw_only=True):
 
 
 class JobExceptionRaised(Event, frozen=True, kw_only=True):
-    """An exception was raised on the job, or could not be, for a ``reason``."""
+    """An exception was raised on the job, or could not be raised for a ``reason``."""
 
     ordinal: int
     outcome: JobRaiseOutcome
@@ -185,10 +185,10 @@ class KillConfirmed(Event, frozen=True, kw_only=True):
     """No process of the attempt is left on any node that can be reached.
 
     ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
-    those whose agent was never heard: what was started there was told to end by its launcher alone.
-    ``lingering`` are nodes that the resource manager may count as busy with a step that has ended: its
-    launcher waited for a part that is gone (a node that died, and came back), and had to be killed.
-    ``open_files`` are those that its processes had open for writing before they were killed.
+    are nodes whose agent was never heard: only the launcher told the processes there to end.
+    ``lingering`` are nodes that the resource manager may count as busy with a step that has ended: the step's
+    launcher waited for ranks that are gone (a node that died, and came back), and had to be killed.
+    ``open_files`` are the files that the attempt's processes had open for writing before they were killed.
     """
 
     attempt: int
@@ -208,7 +208,7 @@ class KillUnconfirmed(Event, frozen=True, kw_only=True):
 
 
 class CheckpointDone(Event, frozen=True, kw_only=True):
-    """A checkpoint that was asked for is whole, or is not, for a reason (``why``)."""
+    """A requested checkpoint is complete, or has failed for a reason (``why``)."""
 
     ordinal: int
     seconds: float
@@ -217,14 +217,14 @@ class CheckpointDone(Event, frozen=True, kw_only=True):
 
 
 class StepDone(StepResult, Event, frozen=True, kw_only=True):
-    """A recovery step ended, with this result."""
+    """A recovery step ended with this result."""
 
     ordinal: int
     index: int
 
 
 class NodesClaimed(Event, frozen=True, kw_only=True):
-    """The nodes of ``ClaimNodes`` are claimed, unless some were ``refused``; ``used``: by other tasks."""
+    """The nodes of ``ClaimNodes`` are claimed, unless some were ``refused``; other tasks use ``used``."""
 
     nodes: tuple[str, ...]
     refused: tuple[str, ...] = ()
@@ -232,13 +232,13 @@ class NodesClaimed(Event, frozen=True, kw_only=True):
 
 
 class JobEnded(Event, frozen=True, kw_only=True):
-    """The task's batch shell is gone, and the job with it; what ran of the task here was killed."""
+    """The task's batch shell is gone, and the job with it; the task's processes here were killed."""
 
 
 class Signalled(Event, frozen=True, kw_only=True):
     """The task was sent TERM, INT or HUP, by its scheduler or a person; the keeper passes it on.
 
-    ``alone``: in a resource manager's job, to the program alone, and not to the job as a whole.
+    ``alone``: in a resource manager's job, the signal went to the program alone, not to the whole job.
     """
 
     signum: int
@@ -246,7 +246,7 @@ class Signalled(Event, frozen=True, kw_only=True):
 
 
 class Stopped(Event, frozen=True, kw_only=True):
-    """This process did not run for so many seconds: stopped, its machine paused, a file system away."""
+    """The isolator did not run for ``seconds``: it was stopped, its machine paused or a file system away."""
 
     seconds: float
 
@@ -260,7 +260,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(Command, frozen=True, kw_only=True):
-    """Write a record down; it precedes whatever follows from it."""
+    """Write a record to the journal, before the commands that follow from the record."""
 
     record: AnyRecord
 
@@ -270,7 +270,7 @@ class StartAttempt(AttemptPlan, Command, frozen=True, kw_only=True):
 
 
 class ProbeProgram(Command, frozen=True, kw_only=True):
-    """Look for the program of an attempt until it is seen: a launcher that runs is not the program."""
+    """Look for the program of an attempt until it is seen; a running launcher is not the program."""
 
     attempt: int
 
@@ -282,9 +282,9 @@ class AdoptAttempt(Command, frozen=True, kw_only=True):
 
 
 class KillAttempt(Command, frozen=True, kw_only=True):
-    """Kill every process of an attempt on every node, and say when none is left.
+    """Kill every process of an attempt on every node; KillConfirmed or KillUnconfirmed follows.
 
-    ``open_below``: note which files below these paths the processes have open for writing, first.
+    ``open_below``: directories; files below them that the processes have open for writing are noted first.
     """
 
     attempt: int
@@ -301,8 +301,8 @@ class CollectEvidence(Command, frozen=True, kw_only=True):
 class SignalAttempt(Command, frozen=True, kw_only=True):
     """Send a signal to those processes of the attempt that handle it.
 
-    ``version``: of the configuration that the signal announces; the signal is held until a process handles
-    it. 0: the signal is sent once.
+    ``version`` is the version of the configuration that the signal announces; the signal is held until a
+    process handles it. 0: the signal is sent once.
     """
 
     attempt: int
@@ -311,9 +311,9 @@ class SignalAttempt(Command, frozen=True, kw_only=True):
 
 
 class RaiseJobException(Command, frozen=True, kw_only=True):
-    """Raise an exception on the job; nothing waits for it, and JobExceptionRaised follows.
+    """Raise an exception on the job without waiting; JobExceptionRaised follows.
 
-    ``again``: it may have been raised by an isolator before this one, unless the job's record lacks it.
+    ``again``: an earlier isolator may have raised the exception, so the job's record is read first.
     """
 
     ordinal: int
@@ -326,8 +326,8 @@ class RaiseJobException(Command, frozen=True, kw_only=True):
 class AskCheckpoint(Command, frozen=True, kw_only=True):
     """Ask the running program for a checkpoint; CheckpointDone follows.
 
-    ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is why it is asked for, if that is one, and
-    ``move`` the seconds that the node's move to a spare is to take
+    ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is the predicted failure behind the request,
+    if any, and ``move`` the expected seconds of the node's move to a spare
     (``whesl.checkpoints.core.states_and_events``).
     """
 
@@ -339,13 +339,13 @@ class AskCheckpoint(Command, frozen=True, kw_only=True):
 
 
 class TellLost(Command, frozen=True, kw_only=True):
-    """Tell the coordinator of the program's checkpoints that a node was lost."""
+    """Tell the program's checkpoint coordinator that a node was lost."""
 
     node: str
 
 
 class TellPrediction(Command, frozen=True, kw_only=True):
-    """Tell the coordinator of the program's checkpoints, where there is one, of a predicted failure."""
+    """Tell the program's checkpoint coordinator, if there is one, of a predicted failure."""
 
     prediction: PredictedFailure
 
@@ -364,15 +364,15 @@ class Send(Command, frozen=True, kw_only=True):
 
 
 class ReadConfiguration(Command, frozen=True, kw_only=True):
-    """Find out from the coordinator's files what it does not answer; ConfigurationRead follows."""
+    """Read an absent coordinator's answer to a registration from its files; ConfigurationRead follows."""
 
     register: Register
 
 
 class ClaimNodes(Command, frozen=True, kw_only=True):
-    """Claim these nodes for the next attempt, in the allocation that other tasks use as well.
+    """Claim these nodes for the next attempt, in an allocation that other tasks use as well.
 
-    ``shared`` are those of them that other tasks may use, too.
+    ``shared`` are those of the nodes that other tasks may use, too.
     """
 
     nodes: tuple[str, ...]
@@ -380,23 +380,23 @@ class ClaimNodes(Command, frozen=True, kw_only=True):
 
 
 class ForbidRequeue(Command, frozen=True, kw_only=True):
-    """The task is about to start: its resource manager is not to run the job again by itself any more."""
+    """Forbid the resource manager to requeue the job by itself, just before the task starts."""
 
 
 class WriteReconfigure(Command, frozen=True, kw_only=True):
-    """Replace the file that WHESL_RECONFIGURE names."""
+    """Replace the file that WHESL_RECONFIGURE names by the present configuration."""
 
     configuration: Configuration
 
 
 class Say(Command, frozen=True, kw_only=True):
-    """Tell the user, in the isolator's log (never in the task's files)."""
+    """Write a line for the user to the isolator's log (never to the task's files)."""
 
     text: str
 
 
 class Schedule(Command, frozen=True, kw_only=True):
-    """Send a Tick no later than ``time`` (seconds, the core's clock)."""
+    """Feed a Tick no later than ``time`` (seconds, the core's clock)."""
 
     time: float
 

@@ -1,8 +1,8 @@
-"""A node in use is lost and no rule acts on it: the task ends as its resource manager would end it. Pure.
+"""A lost node on which no rule acts: the task ends as its resource manager would end it. Pure.
 
 Without WHESL, a job that loses a node has failed, whatever its script's status is (Slurm: NODE_FAIL): its
-ranks on the node have not done their part. The launcher may end with 0 all the same (srun does, when the
-others' ranks have). Only the resource manager's report counts: an agent that is silent may be heard again.
+ranks on the node have not completed. The launcher may still end with 0 (srun does, when the ranks on the
+other nodes have ended with 0). Only the resource manager's report counts: a silent agent may be heard again.
 """
 
 from __future__ import annotations
@@ -18,17 +18,22 @@ from whesl.runtime.journal.records import isolator_records as records
 
 
 def news(state: State, event: NodeSeen) -> bool:
-    """Whether the resource manager reports a node as lost for the first time."""
+    """Whether the resource manager reports a node in use as lost for the first time.
+
+    Args:
+        state: the state before the report.
+        event: the report on the node.
+    """
     said = event.state is NodeState.DOWN and event.source == records.RESOURCE_MANAGER
     return said and event.node in state.nodes.active and event.node not in state.lost
 
 
 def end(transition: Transition) -> None:
-    """End an attempt that lost a node, where the job outlives that only since rules of the task may need it.
+    """End an attempt that lost a node, where the job outlives the loss only for the sake of the task's rules.
 
-    The resource manager would have ended it. Where a recovery may change the nodes yet, of a hang that the
-    loss brings about for example, the attempt goes on; so it does where the user himself has the job outlive
-    losses.
+    Without WHESL, the resource manager would have ended the attempt. The attempt goes on where a recovery may
+    still change the nodes (for example from a hang after the loss), and where the user has asked for a job
+    that outlives lost nodes.
     """
     state = transition.state
     about_nodes = any(
@@ -45,7 +50,7 @@ def end(transition: Transition) -> None:
 
 
 def why(state: State) -> str:
-    """Return a sentence on the nodes that the attempt has lost, for the reason of its job's end."""
+    """Return a clause on the nodes that the attempt has lost, for the reason of the job's end."""
     lost = [node for node in state.lost if node in state.nodes.active]
     if not lost:
         return ""
@@ -58,7 +63,7 @@ def why(state: State) -> str:
 def completed(state: State) -> tuple[int, TaskState, str]:
     """Return status, state and reason of a task whose attempt has ended with status 0.
 
-    The status stays 0 in a job that outlives losses by its user's own wish: without WHESL it is 0, too.
+    The status stays 0 in a job whose user asked it to outlive lost nodes: without WHESL it is 0, too.
     """
     reason = why(state)
     if not reason:
@@ -70,11 +75,11 @@ def completed(state: State) -> tuple[int, TaskState, str]:
 def stopped(state: State, code: int) -> tuple[int, TaskState, str]:
     """Return status, state and reason of a task whose program has ended while it was being stopped.
 
-    The resource manager ends a job that has lost a node as it ends one whose time is over: by SIGTERM.
+    The resource manager sends SIGTERM to a job that has lost a node, as to a job at its time limit.
 
     Args:
         state: the present state.
-        code: the status that it ended with.
+        code: the program's exit status.
     """
     reason = why(state)
     if reason and state.stop_reason == TERMINATED:

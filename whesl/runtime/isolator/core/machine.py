@@ -1,7 +1,7 @@
 """The isolator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
 
 ``rebuild`` gives the state that a journal describes; the first event of a shell is ``Started``, whose
-commands take up whatever was under way.
+commands resume the interrupted work.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def rebuild(setup: Setup, written: Iterable[tuple[records.AnyRecord, float]]) ->
     """Return the state that a journal's records describe.
 
     Args:
-        setup: what the isolator was told.
+        setup: the task's setup.
         written: the records, each with its time, in order.
     """
     state = State(setup=setup)
@@ -99,12 +99,12 @@ def rebuild(setup: Setup, written: Iterable[tuple[records.AnyRecord, float]]) ->
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
-    """Return the state after an event, and what has to be done, in order.
+    """Return the state after an event, and the commands to carry out, in order.
 
     Args:
         state: the present state.
-        event: what happened.
-        now: seconds since the epoch; never goes back by more than the clock of the machine does.
+        event: the event to handle.
+        now: seconds since the epoch; goes back no further than the machine's clock does.
     """
     transition = Transition(state, now)
     if state.phase is not Phase.FINISHED or isinstance(event, Started):
@@ -171,9 +171,9 @@ def _on_started(transition: Transition, event: Started) -> None:
 
 
 def _tell_again(transition: Transition) -> None:
-    """Report again how recoveries ended: an earlier isolator may have died before it had sent its reports.
+    """Report again how recoveries ended: an earlier isolator may have died before it sent its reports.
 
-    Dependents find their files by these reports alone; the coordinator recognises repeats.
+    Dependent tasks find their files by these reports alone; the coordinator recognises repeats.
     """
     state = transition.state
     for done in (*state.told, *(state.pending if state.phase is Phase.RUNNING else ())):
@@ -195,7 +195,7 @@ def _begin(transition: Transition) -> None:
 
 
 def _on_nodes_claimed(transition: Transition, event: NodesClaimed) -> None:
-    """Go on with the start that has waited for its nodes."""
+    """Continue a start that has waited for its nodes."""
     transition.volatile(claimed=() if event.refused else event.nodes, busy=event.used)
     if transition.state.phase is Phase.BACKOFF:
         task_recovery_sequence.launch_when_due(transition)
@@ -227,7 +227,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
     running_task_reconfiguration.on_welcome(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
         if transition.state.setup.requeue is RequeueSaid.NOTHING:
-            # Only here: later the coordinator may have allowed a requeue again for a reason.
+            # Forbidden only at the start: later, the coordinator may have allowed a requeue again.
             transition.do(ForbidRequeue())
         _begin(transition)
     else:
@@ -235,7 +235,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
 
 
 def _ask_again(transition: Transition) -> None:
-    """Ask again what is still open: a question that overtook the registration was dropped."""
+    """Repeat open requests: the coordinator dropped any request that arrived before the registration."""
     state = transition.state
     under_way = state.recovery
     waits = state.phase in (Phase.FENCING, Phase.GRANT)
@@ -246,7 +246,7 @@ def _ask_again(transition: Transition) -> None:
 
 
 def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> None:
-    """The coordinator did not answer, and its files were read instead (or could not be): start."""
+    """Start the task by the coordinator's files, or without them, since the coordinator did not answer."""
     state = transition.state
     if state.phase is not Phase.NEW or not state.waits_for_welcome:
         return
@@ -297,11 +297,11 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     if not judged and recovery_confirmation.refused(transition, event):
         return
     if phase is Phase.RUNNING and event.code:
-        # A node's loss that waited for a checkpoint is the cause, and comes before what the exit shows.
+        # A queued loss of a node is the cause of the exit, so it is raised before the exit's detections.
         task_recovery_sequence.raise_queued(transition)
     task_recovery_sequence.consider(transition, event.found)
     if phase is Phase.STOPPING and state.killed:
-        # The isolator has ended the attempt: the status that a kill leaves is not the program's own.
+        # The isolator has killed the attempt, so the exit status is not the program's own.
         return
     if phase is Phase.STOPPING:
         transition.finish(*lost_nodes.stopped(transition.state, event.code))
@@ -352,12 +352,12 @@ def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
     )
     transition.say(event.reason)
     if transition.state.attempt in event.attempts and event.node in transition.state.nodes.active:
-        # The other ranks may wait for the killed ones for ever, and their launcher with them.
+        # The other ranks and their launcher may wait for the killed ranks for ever.
         task_recovery_sequence.consider(transition, event.found, node=event.node)
 
 
 def _on_stopped(transition: Transition, event: Stopped) -> None:
-    """Time in which this process did not run counts towards no limit and no back-off."""
+    """Extend all limits and back-offs by the time in which the isolator did not run."""
     state = transition.state
     if state.welcome_deadline is not None:
         transition.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
@@ -366,11 +366,11 @@ def _on_stopped(transition: Transition, event: Stopped) -> None:
 
 
 def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
-    """An exception of the resource manager's, unless it is one that the rules raised.
+    """Take an exception of the resource manager, unless the rules raised it themselves.
 
-    One on a step of an earlier attempt is the trouble that was recovered from already: a launcher's job
-    outlives its launcher by a while. Where it is not known whose step it was, that goes for one that was
-    raised before the present attempt began, or that names only nodes that this attempt does not use.
+    An exception on a step of an earlier attempt was already recovered from: a launcher's job outlives the
+    launcher by a while. Where the step's owner is unknown, an exception counts as an earlier one if it was
+    raised before the present attempt began, or names only nodes that this attempt does not use.
     """
     state = transition.state
     stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
@@ -421,7 +421,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
             transition.volatile(fence_again=None)
             transition.end_attempt()
     elif state.unconfirmed:
-        pass  # fencing is under way: begun anew at each tick, it would never end
+        pass  # fencing is under way, and would never end if each tick restarted it
     elif state.phase is Phase.RUNNING:
         recovery_confirmation.judge(transition)
         if (late := checkpoint_first.overdue(transition)) is not None:
@@ -444,7 +444,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
 
 
 def _on_journal(transition: Transition, event: JournalTroubled) -> None:
-    """Tell the coordinator that the journal cannot be written: a record could not say so."""
+    """Tell the coordinator that the journal cannot be written, which no record can say."""
     transition.report(records.JournalTroubled(trouble=event.trouble))
 
 

@@ -1,4 +1,4 @@
-"""A task beside others that may use any node of their job: the nodes of its steps are its own. Pure."""
+"""The nodes of a task that shares its job with other tasks: those on which the task's steps run. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from whesl.runtime.journal.records import isolator_records as records
 
 
 def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
-    """From now on, the task uses the nodes of its steps, and nodes without any task's steps are its spares.
+    """Restrict the task to the nodes of its own steps; nodes without any task's steps become its spares.
 
-    It uses all nodes as before where nothing is known of its own steps, or of others'.
+    The task's nodes stay the same where nothing is known of its own steps, or of other tasks' steps.
     """
     state = transition.state
     whole = split(state.setup).active

@@ -1,6 +1,6 @@
-"""Which nodes of an allocation a task uses and which are its spares: it follows from the task's setup alone.
+"""The division of an allocation into a task's nodes and spares, derived from the task's setup alone.
 
-So ``whesl exec`` and the isolator come to the same without telling each other. Standard library only.
+``whesl exec`` and the isolator therefore derive the same division independently. Standard library only.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ def divided(
     """Return the first ``wanted`` nodes, which are in use, and the rest, which are spares.
 
     Args:
-        nodes: the allocation's, in its order.
-        wanted: how many are used; all there are, when it is more.
-        avoid: suspected nodes: used only when there are too few others, and the last among the spares.
-        last: nodes that are used only when nothing else is left (the isolator's own, on request).
+        nodes: the allocation's nodes, in its order.
+        wanted: number of nodes in use; all nodes, when there are fewer.
+        avoid: suspected nodes, used only when there are too few others, and last among the spares.
+        last: nodes that are used only when no others are left (the isolator's own, on request).
     """
     rank = {node: (node in avoid, node in last) for node in nodes}
     preferred = sorted(nodes, key=lambda node: rank[node])
@@ -25,12 +25,12 @@ def divided(
 
 
 def usual(nodes: tuple[str, ...], own: str, *, use_own: bool) -> tuple[int, frozenset[str]]:
-    """Return how many nodes are used where nobody says so, and which of them only as the last.
+    """Return the default number of nodes in use, and the nodes that are used only as the last.
 
     Args:
-        nodes: the allocation's.
-        own: the isolator's own.
-        use_own: whether the task may run there.
+        nodes: the allocation's nodes.
+        own: the isolator's own node.
+        use_own: whether the task may run on the isolator's node.
     """
     last = frozenset[str]() if use_own else frozenset((own,))
     return max(len(nodes) - len(last & set(nodes)), 1), last

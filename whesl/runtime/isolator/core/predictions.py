@@ -1,4 +1,4 @@
-"""Predicted failures of nodes: from the message to what the rules have for it. Pure."""
+"""Predicted failures of nodes: from the message to the exceptions of the rules. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whesl.runtime.wire.messages import PredictFailure
 
 
 def on_predict(transition: Transition, message: PredictFailure) -> None:
-    """Take a prediction, once for its id: the program's checkpoints are told, and the rules are asked."""
+    """Take a prediction, once per id: raise its exceptions, or tell the checkpoint coordinator."""
     state = transition.state
     prediction = msgspec.structs.replace(message.prediction, time=transition.now)
     request = records.Control(
@@ -41,7 +41,7 @@ def on_predict(transition: Transition, message: PredictFailure) -> None:
 
 
 def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
-    """Go on with what a checkpoint was taken for, and with what waited for its end."""
+    """After a checkpoint, begin the recovery that asked for it, or raise exceptions that waited for it."""
     raised = checkpoint_first.ended(transition, event)
     if raised is not None:
         checkpoint_first.together(transition, event)
@@ -51,10 +51,14 @@ def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
 
 
 def waits(transition: Transition, node: str, found: tuple[Detected, ...]) -> bool:
-    """Whether the loss of a node waits for the end of the checkpoint that was asked for because of it.
+    """Whether a node's loss waits for the end of the checkpoint that was requested because of the node.
 
-    The node's own part may be durable while the other nodes still write: the checkpoint is worth the wait.
-    Where it cannot become whole any more, its end is reported at once.
+    The node's own part may be durable while the other nodes still write, so the checkpoint is worth the wait.
+    The end of a checkpoint that cannot become complete any more is reported at once.
+
+    Args:
+        node: the lost node.
+        found: the detections of the loss; they are queued when the loss waits.
     """
     if transition.state.phase is not Phase.RUNNING or not checkpoint_first.about(transition.state, node):
         return False
@@ -73,7 +77,12 @@ def _why_not(transition: Transition, prediction: PredictedFailure) -> str:
 
 
 def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]:
-    """Return the exceptions that a prediction raises, in the order of the rules."""
+    """Return the exceptions that a prediction raises, in the order of the rules.
+
+    Args:
+        state: the task's state.
+        prediction: the predicted failure.
+    """
     evidence = Evidence(
         kind="predicted",
         time=prediction.time,

@@ -38,7 +38,7 @@ def registration(transition: Transition) -> Register:
 
 
 def wait(transition: Transition, welcome: Welcome) -> None:
-    """Start nothing while another job may run this task; register again when more may be known."""
+    """Delay the start while another job may run this task, and schedule another registration."""
     if transition.state.register_at is None:
         transition.say(f"not admitted yet, the coordinator asks about the other job: {welcome.reason}")
     due = transition.now + welcome.again
@@ -49,7 +49,7 @@ def wait(transition: Transition, welcome: Welcome) -> None:
 
 
 def when_due(transition: Transition) -> None:
-    """Register again when it is time. A lost answer is covered by the deadline of the first welcome."""
+    """Register again when that is due. The deadline of the first welcome covers a lost answer."""
     due = transition.state.register_at
     if not due:
         return

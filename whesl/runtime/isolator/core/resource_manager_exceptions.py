@@ -1,8 +1,8 @@
-"""Exceptions of the resource manager: those that rules raise on the job, told apart from all others.
+"""The resource manager's exceptions on the job: those that the rules raise, distinguished from all others.
 
-What is to be raised is written down first and raised by the shell. A restarted isolator raises what was not
-confirmed, unless the job's record shows it already: the note ends with a mark of the task's run, which
-tells it from notes of other runs. No recovery waits for any of this. Source of types, severities and notes:
+An exception is recorded first, then raised by the shell. A restarted isolator raises the unconfirmed ones,
+unless the job's record shows them already: each note ends with a mark of the task's run, which distinguishes
+it from notes of other runs. No recovery waits for these exceptions. Source of types, severities and notes:
 Flux RFC 21.
 """
 
@@ -27,12 +27,12 @@ _RUN_CHARACTERS = 8
 
 
 def announce(transition: Transition, spec: ExceptionSpec, raised: Raised) -> None:
-    """Have an exception raised on the job as well, when its declaration says so.
+    """Raise an exception on the job as well, when its declaration says so.
 
     Args:
         transition: the present transition.
         spec: the exception's declaration.
-        raised: this occurrence of it.
+        raised: the occurrence of the exception.
     """
     if spec.raises is None or transition.state.setup.observe:
         return
@@ -48,11 +48,11 @@ def announce(transition: Transition, spec: ExceptionSpec, raised: Raised) -> Non
 
 
 def note_of(raised: Raised, run: str) -> str:
-    """Return what the job's record says of an exception: its name, the attempt, the evidence; one line.
+    """Return the note on an exception for the job's record: its name, attempt and evidence in one line.
 
     Args:
         raised: the exception.
-        run: what tells this run of the task from others, at the end of the line.
+        run: the mark of this run of the task, at the end of the line.
     """
     why = ""
     if raised.evidence:
@@ -66,7 +66,7 @@ def note_of(raised: Raised, run: str) -> str:
 
 
 def again(transition: Transition) -> None:
-    """Raise the exceptions that an earlier isolator wrote down and did not see raised."""
+    """Raise the exceptions that an earlier isolator recorded, but did not confirm as raised."""
     for item in transition.state.job_raises:
         if not item.outcome:
             transition.do(_command(item, again=True))
@@ -83,14 +83,19 @@ def _command(item: JobRaise, *, again: bool = False) -> RaiseJobException:
 
 
 def is_ours(state: State, seen: JobExceptionSeen) -> bool:
-    """Whether this task's isolator raised an exception itself."""
+    """Whether this task's isolator raised an exception of the job itself.
+
+    Args:
+        state: the task's state.
+        seen: the exception in the job's record.
+    """
     return any(
         (item.exception_type, item.note) == (seen.exception_type, seen.note) for item in state.job_raises
     )
 
 
 def on_raised(transition: Transition, event: JobExceptionRaised) -> None:
-    """Take whether the shell could raise an exception on the job; each reason for a failure is told once."""
+    """Record whether the shell could raise an exception on the job; report each reason of a failure once."""
     pending = any(item.ordinal == event.ordinal and not item.outcome for item in transition.state.job_raises)
     if not pending:
         return

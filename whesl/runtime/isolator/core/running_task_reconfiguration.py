@@ -1,10 +1,10 @@
-"""What a coordinator changes for a task, and how its running program is told. Pure.
+"""The coordinator's changes of a task's configuration, and the notice to its running program. Pure.
 
 A program finds the configuration in the file that WHESL_RECONFIGURE names, and is sent a signal where the
-rule names one. A program that began with another configuration is told at least once: also one that was being
-started, that does not handle the signal yet, or whose isolator or coordinator was away meanwhile.
-Where the change asks for a restart (a coupled task was started again), the attempt is ended, and the next one
-begins with it.
+rule names one. A program that began with another configuration is notified at least once, even if the change
+came while the program was starting, did not handle the signal yet, or had no isolator or coordinator.
+Where the change asks for a restart (a coupled task was started again), the attempt is ended, and the next
+attempt begins with the new configuration.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ def on_reconfigure(transition: Transition, message: Reconfigure) -> None:
 
 
 def on_welcome(transition: Transition, welcome: Welcome, *, anyway: bool = False) -> None:
-    """Take over what a welcome says of bad nodes and the configuration, if that is newer, or ``anyway``."""
+    """Take over a welcome's bad nodes, and its configuration if it is newer.
+
+    Args:
+        welcome: the coordinator's message.
+        anyway: whether to take over a configuration that is not newer, too.
+    """
     state = transition.state
     if anyway or welcome.configuration.version > state.coordinator_version:
         _take_over(transition, welcome)
@@ -52,7 +57,7 @@ def _take_over(transition: Transition, message: Reconfigure | Welcome) -> None:
 
 
 def tell(transition: Transition) -> None:
-    """Tell a running program the configuration, where that is newer than the one that it began with."""
+    """Notify a running program of a configuration that is newer than the one it began with."""
     state = transition.state
     if state.notice is None:
         return

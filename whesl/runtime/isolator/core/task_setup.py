@@ -1,6 +1,6 @@
-"""What the isolator is told, and what follows from that alone.
+"""The isolator's setup, and the values derived from it alone.
 
-Apart from the rest, so that ``whesl exec`` loads little.
+A module of its own, so that ``whesl exec`` loads little.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from whesl.runtime.isolator.core import attempt_token_prefix, node_division
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What the isolator is told once and what never changes. Times in seconds.
+    """The isolator's fixed input. Times in seconds.
 
     ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
-    allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
-    from another with its id. ``requeue``: what its user has said of running the job again; where that is
-    nothing, the resource manager runs it again by itself when it loses it, until the coordinator knows of it.
-    ``cluster``: the variables that say which cluster the job runs on. ``kept``: the job outlives a lost node
-    since rules may act on it, and not by its user's wish. ``restarts``: how often the job ran again.
-    ``earlier``: attempts of earlier runs of the same job that ended with a result of their own; those of one
-    that was cut short are in the journal, which goes on.
+    allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` distinguishes
+    the job from another job with the same id. ``requeue``: the user's choice on requeueing the job; without a
+    choice, the resource manager requeues a lost job by itself until the coordinator knows the job.
+    ``cluster``: the variables that name the job's cluster. ``kept``: the job outlives a lost node since rules
+    may act on the loss, and not because the user asked for it. ``restarts``: how often the job was requeued.
+    ``earlier``: number of attempts in earlier runs of the job that left a result; the attempts of an
+    interrupted run are in the journal, which is continued.
     """
 
     task: Task
@@ -43,8 +43,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
-    account: str = ""  # the directory of the allocation's account of nodes; "" where a node is all there is
-    taken: tuple[str, ...] = ()  # nodes that other tasks used when this one began
+    account: str = ""  # the directory of the allocation's account of nodes; "" for a single node
+    taken: tuple[str, ...] = ()  # nodes that other tasks used when this task began
     heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other
     cluster: dict[str, str] = {}
     restarts: int = 0
@@ -59,13 +59,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
 
     def claims(self, active: tuple[str, ...]) -> bool:
-        """Whether the account has to say which nodes a task uses: a part, as its user says or as it is."""
+        """Whether the task has to claim its nodes in the account, since it uses a part of the allocation."""
         most, _ = node_division.usual(self.nodes, self.own_node, use_own=self.use_own_node)
         part = self.active is not None and self.active < len(self.nodes)
         return bool(self.account) and (part or len(active) < most)
 
     def unwatched(self) -> str:
-        """Return the warning for a task that no exception names: one of the names may be wrong."""
+        """Return the warning for a task that no exception of the rules names; '' where there is one."""
         if self.spec is None or self.exceptions():
             return ""
         jobs = ", ".join(dict.fromkeys(job for item in self.spec.exceptions for job in item.jobs)) or "none"
@@ -73,7 +73,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Which attempt is to be started, and how: with a configuration, on a node set.
+    """The attempt to start, with its configuration and node set.
 
     ``lingering``: nodes on which a step of an earlier attempt may never end.
     """
@@ -86,12 +86,17 @@ class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def token_prefix(setup: Setup) -> str:
-    """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
+    """Return the common prefix of the tokens of a task's attempts, by which the task's agents fence."""
     return attempt_token_prefix.token_prefix(setup.salt, setup.task.id)
 
 
 def token(setup: Setup, attempt: int) -> str:
-    """Return an attempt's token; it follows from the setup, so no message has to carry it."""
+    """Return an attempt's token, derived from the setup so that no message has to carry it.
+
+    Args:
+        setup: the task's setup.
+        attempt: the attempt's number, from 1.
+    """
     return f"{token_prefix(setup)}{attempt}"
 
 
@@ -102,13 +107,13 @@ def split(
     avoid: frozenset[str] = frozenset(),
     taken: frozenset[str] = frozenset(),
 ) -> NodeSet:
-    """Return which nodes the first attempt under a claim uses, and the rest as spares.
+    """Return the nodes of the first attempt under a claim, with the remaining nodes as spares.
 
     Args:
-        setup: names the allocation's nodes.
-        wanted: how many are used, where a configuration says so.
+        setup: the task's setup, with the allocation's nodes.
+        wanted: number of nodes in use, where a configuration sets it.
         avoid: suspected nodes.
-        taken: nodes that other tasks use, besides those of which the setup says so.
+        taken: nodes that other tasks use, besides those that the setup names.
     """
     most, last = node_division.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
     return choose(setup.nodes, wanted or setup.active or most, avoid, last | taken | set(setup.taken))
@@ -117,6 +122,10 @@ def split(
 def choose(
     nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
 ) -> NodeSet:
-    """Return the first ``wanted`` nodes in use and the rest as spares; the arguments are ``divided``'s."""
+    """Return the first ``wanted`` nodes in use, and the remaining nodes as spares.
+
+    Args:
+        nodes, wanted, avoid, last: as for ``node_division.divided``.
+    """
     active, spares = node_division.divided(nodes, wanted, avoid, last)
     return NodeSet(active=active, spares=spares)

@@ -1,4 +1,4 @@
-"""One transition of the core: the state as it changes, and the commands that come of it."""
+"""One transition of the core: the changing state, and the resulting commands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Transition:
         self.commands: list[Command] = []
 
     def record(self, record: records.AnyRecord) -> None:
-        """Write a record down, apply it, and report it to the coordinator."""
+        """Journal a record, apply it to the state, and report it to the coordinator."""
         self.commands.append(Journal(record=record))
         self.state = apply(self.state, record, self.now)
         self.report(record)
@@ -50,29 +50,29 @@ class Transition:
         self.send(Report(task=self.state.setup.task.id, time=self.now, record=record))
 
     def volatile(self, **changes: Any) -> None:
-        """Change what need not outlive the isolator."""
+        """Change fields of the state that need not outlive the isolator."""
         self.state = msgspec.structs.replace(self.state, **changes)
 
     def do(self, command: Command) -> None:
-        """Add a command."""
+        """Add a command to the transition's result."""
         self.commands.append(command)
 
     def say(self, text: str) -> None:
-        """Tell the user in the isolator's log."""
+        """Write a line for the user to the isolator's log."""
         self.commands.append(Say(text=text))
 
     def send(self, message: AnyMessage) -> None:
-        """Send to the coordinator, where there is one."""
+        """Send a message to the coordinator, where there is one."""
         if self.state.setup.coordinator:
             self.commands.append(Send(message=message))
 
     def drop(self, found: Detected, of: int | None = None, history: History | None = None) -> None:
-        """Write a detection down as a consequence of an exception, and what counting makes of it.
+        """Record a detection as a consequence of an exception, with the history of counted exceptions.
 
         Args:
-            found: what the detector has found.
-            of: the exception's ordinal; by default the last one's.
-            history: what has been counted by now, None where it is not counted.
+            found: the detection.
+            of: the exception's ordinal; by default the last exception's.
+            history: the counted exceptions by now, None where the detection is not counted.
         """
         self.record(
             records.Dropped(
@@ -85,7 +85,7 @@ class Transition:
         )
 
     def end_attempt(self) -> None:
-        """Have all processes of the present attempt killed and seen gone."""
+        """Kill all processes of the present attempt, until they are seen to be gone."""
         state = self.state
         steps = state.recovery.steps if state.recovery else ()
         roots = [step.arguments.get("defaultpath") for step in steps if step.resource == "FILESYSTEM"]
@@ -97,18 +97,23 @@ class Transition:
         self.commands.append(Schedule(time=time))
 
     def recovery(self) -> Recovery:
-        """Return the recovery under way, which has to exist."""
+        """Return the recovery under way; there has to be one."""
         assert self.state.recovery is not None
         return self.state.recovery
 
     def rule(self, name: str) -> ExceptionSpec:
-        """Return an exception of the specification, which has to exist: raised ones come from it."""
+        """Return the specification of an exception, which has to exist, as it does for raised exceptions."""
         spec = self.state.setup.spec
         assert spec is not None
         return spec.exception(name)
 
     def report_recovery(self, recovery: Recovery, outcome: RecoveryOutcome) -> None:
-        """Tell the coordinator how a recovery ended; repeats are recognised by its ordinal."""
+        """Report the end of a recovery to the coordinator, which recognises repeats by the ordinal.
+
+        Args:
+            recovery: the recovery that has ended.
+            outcome: how it ended.
+        """
         self.send(
             RecoveryDone(
                 task=self.state.setup.task.id,
@@ -125,9 +130,13 @@ class Transition:
         )
 
     def finish(self, code: int, state: TaskState, reason: str, *, with_job: bool = False) -> None:
-        """End: the journal's last record, the last message, the exit status.
+        """End the task: write the journal's last record, send the last message, set the exit status.
 
-        ``with_job``: the job has ended, and its resource manager knows how.
+        Args:
+            code: the task's exit status.
+            state: the task's final state.
+            reason: why the task ended.
+            with_job: whether the job has ended, so that the resource manager knows how the task ended.
         """
         if self.state.phase is not Phase.FINISHED:
             ended = records.Finished(code=code, state=state, reason=reason, with_job=with_job)
@@ -136,7 +145,7 @@ class Transition:
         self.send_finished()
 
     def send_finished(self) -> None:
-        """Report (again) how the task ended, and end the isolator."""
+        """Report the task's end to the coordinator, possibly again, and end the isolator."""
         ended = self.state.ended
         assert ended is not None
         self.send(
@@ -154,11 +163,11 @@ class Transition:
 
 
 def merged(mine: Configuration, theirs: Configuration) -> Configuration:
-    """Return the task's configuration with the coordinator's changes added; it never takes back one's own.
+    """Return the task's configuration with the coordinator's changes; the task's own changes are kept.
 
     Args:
-        mine: what the isolator's own recoveries made of it.
-        theirs: what the coordinator says.
+        mine: the configuration with the changes by the isolator's own recoveries.
+        theirs: the configuration that the coordinator sent.
     """
     result = msgspec.structs.replace(mine.merged(theirs), version=max(mine.version, theirs.version))
     if result != mine and result.version == mine.version:

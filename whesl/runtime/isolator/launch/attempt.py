@@ -1,7 +1,7 @@
-"""Starting an attempt under its runner, finding one that already runs, and learning how it ended.
+"""An attempt under its runner: its start, its discovery by a restarted isolator, and its exit status.
 
 The runner is a process in a session of its own. It outlives the isolator and leaves the exit status in a
-file, so a restarted isolator knows how a program ended that it did not start.
+file, so a restarted isolator knows the exit status of a program that it did not start.
 """
 
 from __future__ import annotations
@@ -24,17 +24,23 @@ from whesl.runtime.node_agent.fencing import attempt_processes
 if TYPE_CHECKING:
     from whesl.runtime.isolator.launch.attempt_runner import Spawn
 
-UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
+UNKNOWN_EXIT = 137  # exit status of a command that was killed with its runner, as if by SIGKILL
 
 
 class Attempt:
     """A running attempt on this machine.
 
-    ``pidfd`` becomes readable when the runner ends; it may be another isolator's child.
+    ``pidfd`` becomes readable when the runner ends; the runner may be another isolator's child.
     """
 
     def __init__(self, number: int, token: str, pid: int, status: Path) -> None:
-        """Args: number, token: the attempt's; pid: its runner, 0 when that is gone; status: its file."""
+        """Watch an attempt by its runner and its status file.
+
+        Args:
+            number, token: the attempt's number and token.
+            pid: the process number of the attempt's runner, 0 when the runner is gone.
+            status: the attempt's status file.
+        """
         self.number = number
         self.token = token
         self.pid = pid
@@ -61,7 +67,7 @@ class Attempt:
     def exit_code(self) -> int:
         """Return the task's exit status as a shell gives it, once the runner is gone.
 
-        Raises OSError when it could not be read: nothing is known then.
+        Raises OSError when the status file cannot be read, so that the status is unknown.
         """
         written = taskdir.read_status(self._status)
         if written is not None:
@@ -74,19 +80,19 @@ class Attempt:
     def settle(self, limit: float) -> None:
         """Wait until the runner has become the task's command, or has ended, at most ``limit`` seconds.
 
-        An earlier signal would reach no process, or a shell that has no trap for it yet.
+        A signal sent before that would reach no process, or a shell that has not set its traps yet.
         """
         deadline = time.monotonic() + limit
         own = attempt_processes.command_line(self.pid)
         while self.running and time.monotonic() < deadline:
             below = (process.pid for process in attempt_processes.everything() if process.parent == self.pid)
-            # Between fork and exec, the command is still the runner's copy.
+            # Between fork and exec, the command's process is still a copy of the runner.
             if any(attempt_processes.command_line(pid) not in (own, b"") for pid in below):
                 return
             time.sleep(0.002)
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the runner's descriptor."""
         if self.pidfd is not None:
             os.close(self.pidfd)
             self.pidfd = None
@@ -95,7 +101,14 @@ class Attempt:
     def start(
         cls, job: Job, directory: TaskDir, number: int, token: str, launch: Launch, spawn: Spawn
     ) -> Attempt:
-        """Start the task's command by ``spawn``.
+        """Start the task's command under a runner.
+
+        Args:
+            job: the task.
+            directory: the task's directory.
+            number, token: the attempt's number and token.
+            launch: command, environment and working directory.
+            spawn: starts the runner's process.
 
         Raises OSError when a file cannot be opened or the working directory does not exist.
         """
@@ -123,15 +136,20 @@ class Attempt:
 
     @classmethod
     def find(cls, directory: TaskDir, number: int, token: str) -> Attempt | None:
-        """Return an attempt that an earlier isolator started, None when there is no trace of it.
+        """Return an attempt that an earlier isolator started, None when no trace of it is found.
 
-        An attempt that has ended meanwhile is found by its status file. Its processes are found by
-        their token, so nothing has to be written between the start and the record of it. Raises OSError when
-        it could not be seen whether there is a trace.
+        An attempt that has ended meanwhile is found by its status file, a running one by its processes'
+        token, so nothing has to be written between the start and its record.
+
+        Args:
+            directory: the task's directory.
+            number, token: the attempt's number and token.
+
+        Raises OSError when the search for traces failed.
         """
         status = directory.status(number)
         found = attempt_processes.of_attempt(token)
-        # The runner is the first of the attempt's session leaders; daemons lead sessions as well.
+        # The runner is the oldest of the attempt's session leaders; daemons lead sessions as well.
         leaders = (process for process in found if process.pid == process.session)
         leader = min(leaders, key=lambda process: (process.started, process.pid), default=None)
         if leader is not None and taskdir.read_status(status) is None:

@@ -1,6 +1,6 @@
-"""What exactly an attempt runs: command, script, environment and directory under the present configuration.
+"""The launch of an attempt: command, script, environment and directory by the present configuration.
 
-Pure: the caller passes the environment and the script in, and writes the files.
+Pure: the caller passes in the environment and the script's content, and writes the files.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from whesl.model.pathmap import PathMap
 from whesl.runtime.isolator.launch import attempt_runner
 from whesl.runtime.isolator.task.taskdir import Job
 
-# Where software is looked up. What a moved file system has to receive is written, not looked up; with
-# these mapped, a task whose home ran full would lose its programs.
+# Variables by which software is looked up. They are not mapped to a new root, which receives only written
+# files: a task whose home ran full would lose its programs.
 _LOOKED_UP = frozenset(
     {
         "HOME",
@@ -38,7 +38,7 @@ _LOOKED_UP = frozenset(
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runner is given. ``script``: text to be written to the attempt's file first."""
+    """The runner's input. ``script``: content to write to the attempt's script file first, None for none."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
@@ -47,7 +47,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths that the task is told."""
+    """Paths of files that are passed to the task."""
 
     script: str
     reconfigure: str
@@ -68,18 +68,18 @@ def compose(
     lingering: tuple[str, ...] = (),
     script: bytes = b"",
 ) -> Launch:
-    """Return what to run.
+    """Return the launch of an attempt.
 
     Args:
         job: the task as the user wrote it.
-        configuration: what recoveries changed.
+        configuration: the task's configuration with the changes by recoveries.
         nodes: the present node set.
-        attempt: its number, from 1.
-        token: the attempt's.
-        places: the files that the task is told of.
+        attempt: the attempt's number, from 1.
+        token: the attempt's token.
+        places: paths of files that are passed to the task.
         base: the caller's environment.
-        launchers: what the resource manager adds, so that launchers see the active nodes as the allocation.
-        lingering: nodes on which an earlier attempt's step may linger though they are not lost.
+        launchers: the resource manager's variables that show launchers the active nodes as the allocation.
+        lingering: nodes that are not lost, but on which an earlier attempt's step may linger.
         script: the content of the job's script, where paths have moved.
     """
     paths = configuration.path_map
@@ -88,8 +88,7 @@ def compose(
     if configuration.command is not None:
         command = paths.arguments(configuration.command, place)
     elif job.script:
-        # The script itself stays where it was; a copy is run only where the script names paths that have
-        # moved.
+        # The script itself is not moved; a changed copy is run only if the script names moved paths.
         own, changed = job.command[job.script], os.fsencode(paths.text(os.fsdecode(script)))
         if changed != script:
             own, mapped = places.script, changed
@@ -132,5 +131,5 @@ def _environment(base: Mapping[str, str], paths: PathMap) -> dict[str, str]:
 
 
 def written(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that may name what the task writes; those that look software up are left out."""
+    """Return the variables that may name written files, without those by which software is looked up."""
     return {name: value for name, value in environment.items() if name not in _LOOKED_UP}

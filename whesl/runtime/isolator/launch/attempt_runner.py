@@ -1,6 +1,6 @@
-"""Starting the runner of an attempt, and what a task is told in its environment.
+"""The start of an attempt's runner, and the variables that inform a task about itself.
 
-Apart from the rest, and standard library only: ``whesl exec`` starts a first attempt with this before
+A module of its own, with the standard library only: ``whesl exec`` starts a first attempt by it before
 anything of the isolator is loaded.
 """
 
@@ -15,18 +15,18 @@ from whesl.files import file_retry
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.isolator.launch import program_runner
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    Spawn = Callable[..., Any]  # what starts a process, called and answering as ``subprocess.Popen``
+    Spawn = Callable[..., Any]  # starts a process, with the signature of ``subprocess.Popen``
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 
 
 def interpreter(script: bytes) -> tuple[str, ...]:
-    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
+    """Return the words of a script's ``#!`` line, bash where the script has none (as in a batch job)."""
     first = script.split(b"\n", 1)[0].rstrip(b"\r")
     if first.startswith(b"#!"):
         # The kernel passes everything after the first word as one argument.
@@ -52,13 +52,13 @@ def told(
     """Return the variables that tell a task about itself (docs/design/launch.md, "What a task sees").
 
     Args:
-        task, workflow: ids.
-        restarts: attempts before this one, those of earlier runs of the job too.
-        token: the attempt's.
-        active: nodes in use.
-        swapped: which node took whose place, as JSON.
-        lost: lost nodes.
-        hosts, reconfigure: files.
+        task, workflow: the ids of the task and its workflow.
+        restarts: number of attempts before this one, including earlier runs of the job.
+        token: the attempt's token.
+        active: the nodes in use.
+        swapped: the replaced nodes and their replacements, as JSON.
+        lost: the lost nodes.
+        hosts, reconfigure: paths of the host file and the configuration file.
         workdir: the working directory.
     """
     return {
@@ -67,7 +67,7 @@ def told(
         "WHESL_RESTART_COUNT": str(restarts),
         TOKEN_VARIABLE: token,
         "WHESL_NODELIST": ",".join(active),
-        # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
+        # For the launchers' shims: replaced nodes, and nodes on which a step may linger.
         "WHESL_SWAPPED": swapped,
         "WHESL_LOST_NODES": ",".join(lost),
         "WHESL_HOSTFILE": hosts,
@@ -77,7 +77,12 @@ def told(
 
 
 def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
-    """Return a command under the coordinator of its checkpoints, as it is without a directory for them."""
+    """Return a command wrapped by the checkpoint coordinator.
+
+    Args:
+        command: the command's words.
+        directory: the directory of the checkpoints; '' to return the command unchanged.
+    """
     if not directory:
         return tuple(command)
     return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
@@ -95,17 +100,17 @@ def start(
     environment: Mapping[str, str],
     spawn: Spawn = subprocess.Popen,
 ) -> subprocess.Popen[bytes]:
-    """Start a command under its runner, in a session of its own, and return that.
+    """Start a command under its runner, in a session of its own, and return the runner's process.
 
     Args:
-        command: what to run.
-        status: the file for its exit status, made beforehand.
-        stdin: a file to be read from ``stdin_offset``; empty for the caller's own standard input.
-        stdin_offset: bytes.
-        stdout, stderr: files to be appended to; the same for both when they are to be one.
-        workdir: where it runs.
-        environment: all of it; names the attempt's token.
-        spawn: starts the runner.
+        command: the command's words.
+        status: the file for the exit status, made beforehand.
+        stdin: a file to read from ``stdin_offset``; empty for the caller's own standard input.
+        stdin_offset: the first byte of ``stdin`` to read.
+        stdout, stderr: files to append to; the same path for one joined stream.
+        workdir: the command's working directory.
+        environment: the command's whole environment, including the attempt's token.
+        spawn: starts the runner's process.
 
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
@@ -113,7 +118,7 @@ def start(
     runner = (sys.executable, "-I", "-S", program_runner.__file__, mark, status)
     opened: list[int] = []
     try:
-        # The attempt's own files are private; those that the caller named are as the caller would make them.
+        # The attempt's own files are private; files that the caller named follow the caller's umask.
         own = f"{os.path.dirname(status)}/"  # noqa: PTH120  # pathlib costs milliseconds
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         out = err = file_retry.retried(
@@ -129,9 +134,9 @@ def start(
         if stdin:
             source = file_retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
             opened.append(source)
-            with contextlib.suppress(OSError):  # a device has no place to return to
+            with contextlib.suppress(OSError):  # a device has no position to return to
                 os.lseek(source, stdin_offset, os.SEEK_SET)
-        # It raises only what came before the runner was there.
+        # An error shows that the runner was not started, so the start may be retried.
         return file_retry.retried(
             lambda: spawn(
                 (*runner, *command),

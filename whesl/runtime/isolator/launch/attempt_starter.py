@@ -1,4 +1,4 @@
-"""Starts attempts: files first, then the linking that a moved file system needs, then the runner."""
+"""The start of attempts: files first, then the links that a moved file system needs, then the runner."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ LOG = logging.getLogger(__name__)
 
 
 class Starter:
-    """Makes attempts of a task.
+    """Starts attempts of a task.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
         job: the task.
-        allocation: says how launchers are made to see the active nodes.
-        spawn: starts a runner.
+        allocation: the allocation, with the variables that show launchers the active nodes.
+        spawn: starts the runner's process.
     """
 
     def __init__(self, directory: TaskDir, job: Job, allocation: Allocation, spawn: Spawn = Popen) -> None:
@@ -51,11 +51,11 @@ class Starter:
         self._outdated: tuple[str, ...] = ()
 
     def may_take_long(self, command: AttemptPlan) -> bool:
-        """Whether files have to be linked first, which is not for the event loop."""
+        """Whether files have to be linked first, which would block the event loop."""
         return bool(command.configuration.path_map)
 
     def choose_outputs(self, command: AttemptPlan) -> None:
-        """Choose the files of the attempt's output, and say so when they are not the caller's own."""
+        """Choose the files of the attempt's output, and log files that are not the caller's own."""
         directory = self._directory
         place = directory.attempt(command.attempt)
         disk_reserve.written(directory.path, lambda: file_retry.make_directory(str(place)))
@@ -66,9 +66,9 @@ class Starter:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 
     def start(self, command: AttemptPlan) -> Attempt | str:
-        """Start an attempt and return it, or why it could not be started.
+        """Start an attempt and return it, or the reason why it could not be started.
 
-        One that ``whesl exec`` has started already is found by its token.
+        An attempt that ``whesl exec`` has already started is found by its token.
         """
         directory = self._directory
         number = command.attempt
@@ -77,7 +77,7 @@ class Starter:
             if begun is not None:
                 return begun
         try:
-            # A repeated call may do everything before the start twice, and never the start, which comes last.
+            # A retry may repeat everything but the start of the runner, which comes last.
             return disk_reserve.written(
                 directory.path, lambda: file_retry.retried(lambda: self._begin(command))
             )
@@ -87,8 +87,8 @@ class Starter:
             return file_retry.told(error)
 
     def seen(self, attempt: Attempt) -> AttemptStarted:
-        """Return the event for the core about an attempt that was started or found."""
-        # Only here: whesl exec starts attempts, too, and loads less.
+        """Return the core's event for an attempt that was started or found."""
+        # Imported here since whesl exec also starts attempts, and must load little.
         from whesl.runtime.isolator.core.events_and_commands import AttemptStarted
 
         first = self._job.first if attempt.number == 1 and not attempt.is_child else None
@@ -107,14 +107,14 @@ class Starter:
         self.write_reconfigure(command.configuration)
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         if self._job.setup.claims(command.nodes.active):
-            # other tasks may take these nodes then, as without the account
+            # After an error, other tasks may use these nodes, too, as without an account.
             with contextlib.suppress(OSError):
                 node_claims.claim(
                     self._job.setup.account, str(directory.path), lambda *_: command.nodes.active
                 )
         launch = self._compose(command)
         if command.nodes.swapped:
-            # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.
+            # Imported here since swaps are rare, and the start of a first attempt must load little.
             from whesl.managers.resource.launcher_shims.replaced_node_mentions import mentions
 
             where = (taskdir.script_of(self._job), self._job.setup.own_node)
@@ -144,7 +144,7 @@ class Starter:
         )
 
     def _install_shims(self) -> str:
-        """Put our launchers in front where there is more than this machine to launch on."""
+        """Install the launchers' shims, and return their directory; '' for a task of this host alone."""
         if self._job.setup.rjms == manager_table.HOST:
             return ""
         if not self._shims:
@@ -153,8 +153,8 @@ class Starter:
         return self._shims
 
     def _prepare(self, command: AttemptPlan) -> None:
-        """Link what the task names, its working directory included, into the new roots."""
-        # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
+        """Link the paths that the task names, including its working directory, into the new roots."""
+        # Imported here since linking is rare, and the start of a first attempt must load little.
         from whesl.runtime.isolator.task_recovery_steps import task_paths
         from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 
@@ -165,7 +165,7 @@ class Starter:
             LOG.info("%d files linked, %d copied into the new root", report.linked, report.copied)
 
     def write_reconfigure(self, configuration: Configuration) -> None:
-        """Replace the file that WHESL_RECONFIGURE names."""
+        """Write the configuration to the file that WHESL_RECONFIGURE names."""
         try:
             file_retry.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
         except OSError as error:

@@ -1,12 +1,13 @@
-"""``whesl exec`` in the usual case, with little more than an interpreter's start before the program runs.
+"""The fast path of ``whesl exec``: in the usual case, the program starts soon after the interpreter.
 
-The usual case: a task that nobody has begun, rules that were checked before (``rules_cache``), Slurm or no
-resource manager. Then what is to be done follows from options and environment, and what checks rules, other
-resource managers and earlier runs need not be loaded. In every other case, and whenever anything is not as
-it should be, ``full_path`` does it all, and says what is wrong: nothing was started then, and no input read.
-Both paths have the same result; a test compares them. Standard library only.
+The usual case is a new task, rules that were checked before (``rules_cache``), and Slurm or no resource
+manager. Options and environment then determine all actions, and the code for checking rules, for other
+resource managers and for earlier runs need not be loaded. In every other case, and after any error,
+``full_path`` does all the work and reports errors: the fast path has then started no process and read no
+input. Both paths have the same result; a test compares them. Standard library only.
 
-As always: job.json is on disk before anything is started, under the task's lock, which the isolator inherits.
+As in ``full_path``, job.json is on disk before any process is started, under the task's lock, which the
+isolator inherits.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from whesl.runtime.isolator.nodes import allocation_share
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.wire.private_directory import make_private
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -40,12 +41,12 @@ _ATTEMPT = "attempt-1"
 
 
 def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Start the task and its isolator, and return what the keeper is to be told.
+    """Start the task and its isolator, and return the keeper's fields.
 
     Args:
-        options: those of ``whesl exec``, by their names there.
+        options: the options of ``whesl exec`` by their keys.
 
-    Returns None when it is not the usual case: then nothing was done that ``full_path`` would not do again.
+    Returns None in any case but the usual one, with nothing done that ``full_path`` would not do again.
     Raises UsageError for a script that cannot be read; OSError.
     """
     try:
@@ -64,12 +65,12 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _described(request: setup_json.Request) -> SimpleNamespace | None:
-    """Return all about a task but its streams, with its lock held; None when it is not the usual case."""
+    """Return a task's description without its streams, with its lock held; None in an unusual case."""
     standard_streams.open_standard_streams()
     here = _home()
     if here is None or len(request.rules) > 1 or request.inner == manager_table.INSTANCE:
         return None
-    # What cannot be written down as UTF-8 is refused elsewhere.
+    # Raises UnicodeError for text that is not UTF-8, which ``full_path`` refuses.
     said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
     "\0".join(said).encode()
     make_private(here)
@@ -112,15 +113,15 @@ def _home() -> str | None:
 
 
 def _rules(here: str, request: setup_json.Request) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return rules and their warnings; None where they have to be looked at in another way."""
+    """Return the rules and their warnings; None where ``full_path`` has to load the rules."""
     path, name, content = shipped_policy.place(request.rules[0]), request.step or request.name, None
     with contextlib.suppress(OSError):
         content = file_retry.content(path, file_retry.BRIEF)
-    # The name as pathlib prints it.
+    # The path as pathlib prints it, by which the cache knows it.
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
     plain = f"/{plain}" if path.startswith("/") else plain
     known = rules_cache.recall(f"{here}/cache", plain, content) if content is not None else None
-    # Not here: where a handler is, what a path means where the task runs, what is told of a missing one.
+    # ``full_path`` finds handlers, expands paths, and reports missing ones.
     if known is None or any("/" in handler for handler in _handlers(known["spec"])) or _varies(known["spec"]):
         return None, []
     jobs = [job for exception in known["spec"]["exceptions"] for job in exception["jobs"]]
@@ -136,7 +137,7 @@ def _handlers(spec: dict[str, Any]) -> list[str]:
 
 
 def _varies(spec: dict[str, Any]) -> bool:
-    """Whether a path may have a home, a variable or a pattern of names in it, or is watched and not there."""
+    """Whether a path may contain a home, a variable or a glob, or is watched but missing."""
     for exception in spec["exceptions"]:
         for detection in exception["detections"]:
             disk, file = detection.get("path") or "", (detection.get("source") or {}).get("path") or ""
@@ -156,13 +157,13 @@ def _varies(spec: dict[str, Any]) -> bool:
 
 
 def _is_variable(text: str) -> bool:
-    """Whether a text names a home or a variable: captures have small letters, in braces."""
+    """Whether a text names a home or a variable; names of captures are lower-case and in braces."""
     after = text.split("$")[1:]
     return text.startswith("~") or any(part[:1].isalpha() or part[1:2].isupper() for part in after)
 
 
 def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
-    """Write the task down, start its first attempt where nobody has to be asked, and its isolator."""
+    """Write job.json, start the isolator, and start the first attempt where no coordinator is asked."""
     path = task.path
     begins = not task.setup["coordinator"] and not _wants_instance(task)
     outputs = [job[name]["path"] or f"{path}/{_ATTEMPT}/{name}" for name in ("stdout", "stderr")]
@@ -172,19 +173,20 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         named = _read_files(job)
         sizes = {file: file_retry.size(file) for file in (*outputs, *named)}
         job["first"] = {"sizes": sizes, "before": old_files.positions(named), "began": time.time()}
-    file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
-    file_retry.remove(f"{path}/result.json")
-    gate = os.pipe()
     started = 0
     with signal_delivery.signals_kept():
-        # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
+        file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
+        file_retry.remove(f"{path}/result.json")
+        gate = os.pipe()
+        # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
-        with contextlib.suppress(OSError):  # the isolator signs it itself
+        with contextlib.suppress(OSError):  # the isolator signs the lock itself
             takeover_lock.sign(task.lock, _owner(task.setup, pid))
         if begins:
-            with contextlib.suppress(OSError):  # the isolator tries again, and says why
+            # After an error, the isolator tries again and reports the reason.
+            with contextlib.suppress(OSError):
                 started = _begin(task, job, outputs)
-    from whesl.runtime.isolator.launch import short_task  # now that the program runs
+    from whesl.runtime.isolator.launch import short_task  # imported only now that the program runs
 
     return {
         "gate": short_task.gate(gate, job, started=bool(started)),
@@ -214,7 +216,7 @@ def _wants_instance(task: SimpleNamespace) -> bool:
 
 
 def _read_files(job: dict[str, Any]) -> list[str]:
-    """Return the files besides the streams in which the rules look, of this task or of others."""
+    """Return the files that the rules search besides the task's streams."""
     spec = job["setup"]["spec"]
     sources = [
         detection.get("source") or {}
@@ -231,8 +233,8 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     """Start the first attempt, and return its runner's process number. Raises OSError."""
     path, setup = task.path, task.setup
     place = f"{path}/{_ATTEMPT}"
-    # Only this process makes the directory: who finds it there leaves the start to the isolator, which looks
-    # first.
+    # Only the process that makes the directory starts the attempt: any other leaves the start to the
+    # isolator, which first looks for a running attempt.
     file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = node_division.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     last |= set(setup.get("taken", ()))
@@ -268,7 +270,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     ).pid
 
 
-# The JSON of a ``Configuration`` that nobody has changed.
+# The JSON of an unchanged ``Configuration``.
 UNCHANGED = (
     b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"append":null,"nodes":null,'
     b'"time_limit":null,"memory":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0,'
@@ -277,7 +279,7 @@ UNCHANGED = (
 
 
 def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]:
-    """Return what the resource manager's launchers are told, with the shims put in front of them."""
+    """Install the launchers' shims, and return the variables for the resource manager's launchers."""
     if task.given.rjms == manager_table.HOST:
         return {}
     from whesl.managers.resource import launcher_shims

@@ -1,12 +1,11 @@
 """The first attempt, started by ``whesl exec`` itself before its isolator has loaded.
 
-Loading takes the isolator some tenths of a second, and a program need not wait for it: nothing about a
-first attempt is known to the isolator alone. Token and nodes follow from the setup
-(``task_setup.token``, ``task_setup.split``), so its core, which writes the attempt down as
-always, comes to the same ones, and its shell finds by the token what runs already
-(``attempt_starter.Starter``). Before the start, job.json says that there may be such an attempt and how
-long its files were; the task's lock is held from then on, and handed over, so no other call can start the
-same task.
+The isolator loads for some tenths of a second, and a program need not wait for it, since a first attempt
+needs no knowledge of the isolator. Token and nodes are derived from the setup (``task_setup.token``,
+``task_setup.split``), so the isolator's core, which records the attempt as usual, derives the same ones, and
+its shell finds the running attempt by the token (``attempt_starter.Starter``). Before the start, job.json
+says that there may be such an attempt, and how long its files were; the task's lock is held from then on, and
+handed over, so no other call can start the same task.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ NUMBER = 1
 
 
 def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
-    """Whether everything about the first attempt is known now, and nothing of the task has ever begun.
+    """Whether the first attempt needs no coordinator or Flux instance, and no attempt has ever begun.
 
     Args:
         job: the task.
-        directory: the task's.
-        info: what the resource manager gave.
+        directory: the task's directory.
+        info: the resource manager's description of the allocation.
     """
     setup = job.setup
     if setup.coordinator or not (setup.rjms == manager_table.HOST or manager_table.manager(setup.rjms).early):
-        return False  # the coordinator's welcome may change what is run; an instance has to be there first
+        return False  # a coordinator may change the command, and an instance has to be started first
     if manager_table.may_hold_flux(setup.rjms, job.inner):
         from whesl.managers.resource.flux import nested_allocation
 
@@ -53,17 +52,28 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
-    """Return where the attempt's output begins."""
+    """Return the state of the attempt's files before its start.
+
+    Args:
+        job: the task.
+        directory: the task's directory.
+    """
     return attempt_output_destination.beginning(directory, job, NUMBER, Configuration())
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation, spawn: Spawn = Popen) -> int:
-    """Start the attempt, and return the process number of its runner, which ``spawn`` starts.
+    """Start the attempt, and return the process number of its runner.
 
-    Returns 0 when it could not be started: the isolator tries again, and says why.
+    Returns 0 when the attempt could not be started: the isolator tries again, and reports the reason.
+
+    Args:
+        job: the task.
+        directory: the task's directory.
+        allocation: the allocation of the resource manager.
+        spawn: starts the runner's process.
     """
-    # Only this process makes the directory: who finds it there leaves the start to the isolator, which looks
-    # first.
+    # Only the process that makes the directory starts the attempt: any other leaves the start to the
+    # isolator, which first looks for a running attempt.
     try:
         file_retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
     except OSError:

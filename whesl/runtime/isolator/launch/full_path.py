@@ -37,8 +37,8 @@ from whesl.runtime.locking.job_leader_identity import gone
 from whesl.runtime.locking.takeover_lock import HeldError, Owner
 from whesl.runtime.wire.keys import home
 
-_AGAIN = 0.1  # seconds between two looks at a call that was faster
-_FASTER = 10.0  # seconds after which the result of a faster call has to be seen
+_AGAIN = 0.1  # seconds between two looks for the result of a faster call
+_FASTER = 10.0  # limit in seconds for the result of a faster call to appear
 
 
 class AlreadyRunError(WheslError):
@@ -48,20 +48,19 @@ class AlreadyRunError(WheslError):
 
 
 def prepare(request: Request) -> dict[str, Any] | int:
-    """Check everything, then start an isolator or find the one that lives.
+    """Check options and rules, then start an isolator or find the living one.
 
     Args:
-        request: what the user asked for.
+        request: the user's options.
 
-    Returns what the keeper is to be told, or the exit status of a task that has ended under the same claim.
+    Returns the keeper's fields, or the exit status of a task that has ended under the same claim.
 
-    Raises WheslError for wrong rules and options, before anything was started.
+    Raises WheslError for wrong rules and options, before any process was started.
     """
     standard_streams.open_standard_streams()
     here = home()
     spec = _rules(request, here)
-    # Asked now, for all that is started from here: later Slurm would leave out a node that it has lost
-    # meanwhile.
+    # Slurm is asked now, on behalf of all processes started from here: later it would leave out lost nodes.
     os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)
     info = allocation.describe()
@@ -89,7 +88,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
         try:
             pid, runner, gate = _start(job, directory, allocation, info, script)
         except HeldError as error:
-            # Another call was faster; the next look tells which.
+            # Another call was faster; the next look finds its isolator.
             if time.monotonic() > deadline:
                 raise AlreadyRunError(f"this task is run by {error.owner}") from error
             time.sleep(_AGAIN)
@@ -109,11 +108,11 @@ def prepare(request: Request) -> dict[str, Any] | int:
 
 
 def _rules(request: Request, here: Path) -> Spec | None:
-    """Return the rules with their paths as they are here, in the task's environment. Raises UsageError."""
+    """Return the rules with their paths expanded in the task's environment. Raises UsageError."""
     spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
     if spec is None:
         return None
-    from whesl.language.path_expansion import expanded  # only here: without rules nothing is to be expanded
+    from whesl.language.path_expansion import expanded  # imported here since only rules have paths to expand
 
     return expanded(spec, os.environ)[0]
 
@@ -121,19 +120,19 @@ def _rules(request: Request, here: Path) -> Spec | None:
 def _start(
     job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo, script: bytes
 ) -> tuple[int, int, int]:
-    """Start the isolator, and before it the first attempt where that is possible.
+    """Start the isolator, and where possible the first attempt before the isolator loads.
 
-    ``script`` is one that came by standard input. Nothing is written before the task's lock is held: what
-    another call has written down is what its isolator reads.
+    ``script`` is the content of a script from standard input. No file is written before the task's lock is
+    held, since another call's isolator reads the files of that call.
 
     Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it), and
-    what the keeper needs to let the isolator load (``short_task.gate``).
+    the pipe's end by which the keeper lets the isolator load (``short_task.gate``).
     Raises HeldError when another call was faster.
     """
     lock = directory.lock(job.setup)
     old = decode_errors.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
-        # An earlier call may have started processes, and have died before it could write that down.
+        # An earlier call may have started the first attempt, and died before the attempt was recorded.
         setup = msgspec.structs.replace(job.setup, account=old.setup.account, taken=old.setup.taken)
         job = msgspec.structs.replace(job, first=old.first, setup=setup)
     else:
@@ -146,25 +145,25 @@ def _start(
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     if script:
         file_retry.replace(setup_json.given_script(str(directory.path)), script, mode=0o700)
-    file_retry.replace(directory.job_file, msgspec.json.encode(job))
-    file_retry.remove(directory.result_file)
-    gate = os.pipe()
     with signal_delivery.signals_kept():
-        # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
+        file_retry.replace(directory.job_file, msgspec.json.encode(job))
+        file_retry.remove(directory.result_file)
+        gate = os.pipe()
+        # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
-        with contextlib.suppress(OSError):  # the isolator signs it itself
+        with contextlib.suppress(OSError):  # the isolator signs the lock itself
             takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
         runner = first_attempt.begin(job, directory, allocation) if begins else 0
     return pid, runner, short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner))
 
 
 def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Path) -> Setup:
-    """Return what the isolator is told. Raises UsageError.
+    """Return the isolator's setup. Raises UsageError.
 
     Args:
-        request: what the user asked for.
+        request: the user's options.
         spec: the rules.
-        info: what the resource manager gave.
+        info: the resource manager's description of the allocation.
         here: the WHESL home.
     """
     described = msgspec.convert(setup_json.setup(request, None, info, str(here)), Setup)
@@ -172,7 +171,7 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
 
 
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
-    """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
+    """Return the owner of a living isolator, the status of an ended task, or the setup to start with."""
     old = decode_errors.load(directory.job_file, Job)
     owner = stale_lock.present(directory, setup, info)
     if owner is not None:
@@ -182,7 +181,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     if old is None:
         return setup
     if old.setup.claim == setup.claim and old.setup.leader != setup.leader and gone(old.setup.leader):
-        _put_aside(directory)  # the job was another one, of the same id
+        _put_aside(directory)  # the earlier job was another one with the same id
         return setup
     if _earlier_run(old.setup, setup, info):
         before = old.setup.earlier + directory.newest_attempt()
@@ -204,16 +203,16 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     )
     restarted = info.rjms != manager_table.HOST and setup.workflow != setup_json.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
-    # A generated name is another one at each call: what an earlier call has started would not be found by it.
+    # Generated names differ between calls, and processes of an earlier call are found only by the old name.
     task = setup.task if request.step or request.name else old.setup.task
-    # The journal goes on, and with it the count of attempts.
+    # The journal is continued, and with it the count of attempts.
     return msgspec.structs.replace(
         setup, task=task, claim=claim, salt=old.setup.salt, earlier=old.setup.earlier
     )
 
 
 def _earlier_run(old: Setup, setup: Setup, info: AllocationInfo) -> bool:
-    """Whether a task was begun by an earlier run of the very job that now runs again."""
+    """Whether a task was begun by an earlier run of the same job, which was requeued."""
     same_job = bool(info.job_id) and (old.rjms, old.job_id) == (info.rjms, info.job_id)
     return same_job and info.restart_count > 0 and old.leader != setup.leader
 
@@ -228,13 +227,13 @@ def _attach(directory: TaskDir, owner: Owner, old: Job | None, info: AllocationI
 
 
 def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> None:
-    """Raise UsageError when a call means another task than the one of its name: it would never be run.
+    """Raise UsageError when a call gives another command for the name of a known task.
 
     Args:
-        old: the task of that name.
-        request: what the user asked for.
-        task: the name.
-        what: what that task does.
+        old: the known task of that name.
+        request: the user's options.
+        task: the task's name.
+        what: the state of the known task, for the message.
     """
     content = setup_json.script_content(request.script) if request.script is not None else b""
     same = old is not None and (
@@ -248,13 +247,14 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
 
 
 def _put_aside(directory: TaskDir) -> None:
-    """Keep an earlier run's record beside the new one."""
+    """Move an earlier run's directory aside, and make an empty one."""
     number = 1
     while file_retry.exists(aside := directory.path.with_name(f"{directory.path.name}.{number}")):
         number += 1
     try:
         file_retry.retried(lambda: directory.path.rename(aside))
     except FileNotFoundError:
-        if not file_retry.exists(aside):  # a call may have renamed the file although it reported a failure
+        # A rename may have succeeded although the file system reported an error.
+        if not file_retry.exists(aside):
             raise
     directory.make()

@@ -1,7 +1,7 @@
-"""What the batch script runs while its task runs: waits for the isolator, and starts it again when it dies.
+"""The keeper: the process that the batch script runs. It waits for the isolator, and restarts a dead one.
 
-Run by path, with an interpreter that has no site packages: it imports the standard library only and stays
-small for as long as the job lasts. Its one argument is a JSON object, the fields of ``Keeper``.
+Run by path, with an interpreter that has no site packages: the keeper imports the standard library only and
+stays small for as long as the job lasts. Its one argument is a JSON object, the fields of ``Keeper``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
+if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
 from whesl import drop_coerced_locale
 from whesl.files import file_retry
@@ -25,7 +25,7 @@ from whesl.runtime.isolator.launch import program_runner, signal_delivery
 from whesl.runtime.isolator.launch.signal_delivery import CAUSED, ENDING, SIGNALS
 from whesl.runtime.locking import procfs, takeover_lock
 
-TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
+TYPE_CHECKING = False  # importing typing and pathlib costs milliseconds, and memory while the job lasts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
@@ -34,32 +34,32 @@ RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
-LOST = 76  # the isolator's status when another one has taken its task over
-# Messages to an isolator that waits to load: load, or end unused. When the pipe closes unused, it loads.
+LOST = 76  # an isolator's exit status when another isolator has taken its task over
+# Messages to an isolator that waits to load: load, or end unused. It also loads when the pipe closes.
 GO, PARTING = b"+", b"-"
-# Seconds within which a signal that has ended the job's script reaches the keeper, too.
+# Seconds within which a signal that has killed the job's script also reaches the keeper.
 _TOLD = 0.5
-# A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
+# Keeps files such as random.py in the task's directory from being imported (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 class Keeper:
-    """Keeps one isolator.
+    """Keeps the isolator of one task alive.
 
     Args:
         task_dir: the task's directory.
         python: the interpreter for the isolator.
-        claim: what the isolator's result has to carry.
+        claim: the claim that the isolator's result has to carry.
         isolator: the running isolator's process number.
-        child: whether that is a child of this process (else this keeper attached to it).
-        runner: the runner of a first attempt that this process has started; 0 for none.
-        copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
-        common: those of them that go to a file that other tasks append to as well.
-        in_job: whether this is part of a resource manager's job, which that ends itself.
-        batch: the process of that job's script, which may be this one; 0 for none.
-        gate: a pipe's end at which the isolator waits before it loads; 0 where it does not.
+        child: whether the isolator is a child of this process (else this keeper attached to it).
+        runner: the process number of a first attempt's runner that this process has started; 0 for none.
+        copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's own streams.
+        common: those of the copied streams whose target file other tasks append to as well.
+        in_job: whether the task is in a job of a resource manager, which ends the job itself.
+        batch: the process number of the job's script, which may be this process; 0 for none.
+        gate: the pipe's end by which a waiting isolator is told to load; 0 when no isolator waits.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
-        quiet: say nothing.
+        quiet: whether to show no notices.
     """
 
     def __init__(
@@ -84,23 +84,24 @@ class Keeper:
         self._claim = claim
         self._isolator = isolator
         self._child = child
-        self._status = 0  # the last isolator's, as far as it was a child
+        self._status = 0  # the exit status of the last isolator that was a child
         self._runner = procfs.pidfd(runner) if runner else None
-        # The runner's status, where the task's directory was gone before its end.
+        # The runner's exit status, where the task's directory was removed before the runner ended.
         self._bereft: int | None = None
         # The signal by which the plain command would have died, once ``run`` has returned; 0 for none.
         self.died_of = 0
         self._summary = summary
         self._quiet = quiet
-        # Standard output and standard error that are one, as on a terminal, are copied as one.
+        # The stream whose copier shows notices: stdout where both streams are one, such as a terminal.
         self._teller = "stderr" if "stderr" in copy else "stdout"
         self._starts: list[float] = []
         self._last = False
         self._in_job = in_job
         self._script = procfs.Watched(batch) if batch not in (0, os.getpid()) else None
-        self._held: list[tuple[int, str]] = []  # signals that came before there was a program
+        # Signals that came before the program was started, each with its reach.
+        self._held: list[tuple[int, str]] = []
         self._heard: set[int] = set()
-        self._ending: list[int] = []  # signals of which no isolator could be told yet
+        self._ending: list[int] = []  # signals to report to the next isolator
         self._program: tuple[int, signal_delivery.Program] | None = None
         self._witnesses: signal_delivery.Witnesses | None = None
         self._first_runner = runner
@@ -108,7 +109,7 @@ class Keeper:
         if gate:
             os.set_inheritable(gate, False)
         self._over = threading.Event()
-        self._told = 0  # which pause
+        self._told = 0  # the time of the last shown notice of a pause, ns since the epoch
         self._copiers = [self._copier(name, common=name in common) for name in copy]
 
     def run(self) -> int:
@@ -119,7 +120,7 @@ class Keeper:
         self._witnesses = signal_delivery.Witnesses()
         for signum in signal_delivery.heard():
             signal.signal(signum, lambda *_: None)
-        # Blocked since before the isolator was started (see ``signal_delivery.hold_signals``).
+        # The signals were blocked before the isolator was started (see ``signal_delivery.hold_signals``).
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
@@ -141,14 +142,14 @@ class Keeper:
         self._tell(str(result.get("notice", "")))
         code = int(result["code"])
         left = self._left()[1:]
-        # Else a signal came before the program began, or a kill had no answer: the plain command would have
-        # died of it.
+        # The plain command would have died of the signal, too: either the program has died of it, or the
+        # signal came without the program ending normally with that status.
         if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
             self.died_of = code - 128
         return code
 
     def _tell(self, notice: str) -> None:
-        """Show the summary where it was asked for; else a notice, WHESL's one line in a job's output."""
+        """Show the summary on request; else a notice, WHESL's single line in a job's output."""
         try:
             if self._summary:
                 summary = f"{self._directory}/summary"
@@ -168,8 +169,8 @@ class Keeper:
                 sys.stderr.write(f"{notice}\n")
 
     def _wait_briefly(self, signals: int) -> dict[str, Any] | None:
-        """Return how a short task ended of which an isolator has nothing to judge; else let that load."""
-        from whesl.runtime.isolator.launch import short_task  # loaded by the few who need it
+        """Return the result of a short task that needs no isolator; else let the isolator load."""
+        from whesl.runtime.isolator.launch import short_task  # imported here since few keepers need it
 
         result = None
         isolator = procfs.pidfd(self._isolator)
@@ -179,12 +180,12 @@ class Keeper:
                 if self._runner is not None:
                     self._reap_runner()
                 result = short.end()
-        except Exception as error:  # whatever has failed, an isolator does the same work
+        except Exception as error:  # after any error, an isolator does the same work
             with contextlib.suppress(OSError), open(f"{self._directory}/log", "a") as log:  # noqa: PTH123
                 log.write(f"an isolator is needed: {error!r}\n")
         if isolator is not None:
             os.close(isolator)
-        with contextlib.suppress(OSError):  # it is dead
+        with contextlib.suppress(OSError):  # the isolator is dead
             os.write(self._gate, PARTING if result else GO)
         os.close(self._gate)
         if result:
@@ -192,7 +193,7 @@ class Keeper:
         return result
 
     def _wait(self, signals: int) -> None:
-        """Return when the isolator is gone; forward signals meanwhile."""
+        """Wait until the isolator is gone, and forward signals meanwhile."""
         pidfd = procfs.pidfd(self._isolator)
         if pidfd is None:
             self._reap()
@@ -226,9 +227,9 @@ class Keeper:
         self._reap()
 
     def _end_with_script(self, script: procfs.Watched, poller: select.poll, signals: int) -> None:
-        """Die as the job's script has died: the isolator ends with its keeper, and nothing outlives the job.
+        """Die after the job's script has died: the isolator ends the task when its keeper is gone.
 
-        Where a signal to all of the job was the reason, the program has its time to end by it.
+        After a signal to the whole job, the keeper lives on, so that the program has time to end.
         """
         for descriptor in script.descriptors:
             poller.unregister(descriptor)
@@ -239,7 +240,7 @@ class Keeper:
             self._hear(signals)
 
     def _hear(self, signals: int) -> None:
-        """Take signals that have come; the isolator is told first of those that end recovery."""
+        """Pass on received signals, first those that end recovery to the isolator."""
         assert self._witnesses is not None
         came = [signum for signum in os.read(signals, 64) if signum in SIGNALS | CAUSED]
         self._heard.update(came)
@@ -254,7 +255,7 @@ class Keeper:
                 self._held.append((signum, reach[signum]))
 
     def _deliver(self) -> None:
-        """Send what came before there was a program."""
+        """Send the program the signals that came before it was started."""
         self._held = [each for each in self._held if not self._send(*each, early=True)]
 
     def _send(self, signum: int, reach: str, *, early: bool) -> bool:
@@ -277,17 +278,17 @@ class Keeper:
                 self._status = os.waitstatus_to_exitcode(os.waitpid(self._isolator, 0)[1])
 
     def _reap_runner(self) -> None:
-        """Take note of the end of the runner, our child; its status is in a file, for the isolator."""
+        """Reap the runner, a child of this process; the isolator reads its status from a file."""
         assert self._runner is not None
         with contextlib.suppress(ChildProcessError):
             end = os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
             if end is not None and end.si_code == os.CLD_EXITED and file_retry.gone(self._directory):
-                self._bereft = end.si_status  # no attempt can follow
+                self._bereft = end.si_status  # without the task's directory, no attempt can follow
         os.close(self._runner)
         self._runner = None
 
     def _result(self) -> dict[str, Any] | None:
-        """Return how the task ended (``taskdir.Result``) if the isolator ended by its own decision."""
+        """Return the task's result (``taskdir.Result``), None where the isolator has left none."""
         try:
             result: dict[str, Any] = json.loads(file_retry.content(f"{self._directory}/result.json") or b"{}")
         except (OSError, ValueError):
@@ -295,7 +296,7 @@ class Keeper:
         return result if result.get("claim") == self._claim else None
 
     def _without_isolator(self) -> int:
-        """Return the exit status that the task's runner has left, and warn that no rule has judged it."""
+        """Return the exit status that the task's runner has left, with a warning that no rule judged it."""
         number, status, _ = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
@@ -309,7 +310,7 @@ class Keeper:
         return EXIT_NO_ISOLATOR if status is None else status
 
     def _left(self) -> tuple[int, int | None, bool]:
-        """Return the last attempt's number, the status in its file or None, whether it tells of a signal."""
+        """Return the last attempt's number, its exit status or None, and whether it died of a signal."""
         try:
             numbers = [name.partition("attempt-")[2] for name in file_retry.names(self._directory)]
             newest = max((int(each) for each in numbers if each.isascii() and each.isdigit()), default=0)
@@ -324,7 +325,7 @@ class Keeper:
         if self._bereft is not None:
             return False
         now = time.monotonic()
-        # An isolator that has run for a while was sound; how long a failing one takes to end does not matter.
+        # Restarts are counted anew once an isolator has run for the window's length.
         if self._starts and now - self._starts[-1] >= RESTART_WINDOW:
             self._starts = []
         if len(self._starts) >= RESTARTS:
@@ -333,25 +334,25 @@ class Keeper:
             elif self._last:
                 return False
             else:
-                # The task may have ended just before the last look: one more isolator reports how.
+                # The task may just have ended: one more isolator reports its end.
                 self._last = True
         self._starts.append(now)
-        # The first restart is immediate; later ones wait, so that one that dies at once does not use up all
-        # in a second.
+        # The first restart is immediate; later ones are delayed, so that isolators that die at once do not
+        # use up all restarts within a second.
         time.sleep(0.0 if len(self._starts) == 1 else 0.2 * 2 ** len(self._starts))
         self._isolator = start_isolator(self._python, self._directory)
         self._child = True
         return True
 
     def _outlast(self, signals: int, patience: float) -> bool:
-        """Wait beside a task without an isolator: until its end, a signal or the time asks for a new one.
+        """Wait beside a task without an isolator until the task ends, a signal comes, or the time is over.
 
-        The keeper's end would be the job's, and so the task's: a sound task must not end by WHESL's own
-        trouble.
+        The keeper's end would end the job and so the task: a sound task must not end because of WHESL's own
+        failures.
 
         Args:
-            signals: where signals arrive.
-            patience: seconds.
+            signals: the descriptor on which signals arrive.
+            patience: seconds to wait.
 
         Returns False when no task runs.
         """
@@ -369,7 +370,7 @@ class Keeper:
         return True
 
     def _copier(self, name: str, *, common: bool) -> threading.Thread:
-        """Return a thread that copies a stream through; a slow reader holds up this thread alone."""
+        """Return a thread that copies a stream through; a slow reader delays this thread alone."""
         teller = self._summary == "stderr" and name == self._teller
         idle = self._tell_paused if teller else lambda: None
         streams = (self._directory, name, 1 if name == "stdout" else 2, self._over, idle)
@@ -377,7 +378,7 @@ class Keeper:
         return threading.Thread(target=output_passthrough.copy, args=streams, kwargs=settings, daemon=True)
 
     def _tell_paused(self) -> None:
-        """Show why and that the task is paused, once."""
+        """Show once the notice of a paused task."""
         with contextlib.suppress(OSError), open(f"{self._directory}/paused") as file:  # noqa: PTH123
             when = os.fstat(file.fileno()).st_mtime_ns
             if when != self._told:
@@ -393,29 +394,29 @@ def start_isolator(
     gate: tuple[int, int] | None = None,
     loaded: Callable[[list[str]], int] | None = None,
 ) -> int:
-    """Start an isolator in a session of its own, its words in the task's log; return its process number.
+    """Start an isolator in a session of its own, logging to the task's log; return its process number.
 
     Args:
         python: the interpreter.
         task_dir: the task's directory.
-        lock: the task's lock, held by this process; the isolator holds it from now on.
-        gate: both ends of a pipe; the isolator loads once it reads ``GO`` from it, or nobody has the
-            second end open; at ``PARTING`` it ends.
-        loaded: what an isolator does, where this process has loaded it: then none has to load.
+        lock: the task's lock, held by this process and from now on by the isolator.
+        gate: both ends of a pipe; the isolator loads once it reads ``GO``, or no process has the second end
+            open; it ends when it reads ``PARTING``.
+        loaded: the isolator's main function, where this process has already loaded it.
     """
     held = [] if lock is None else ["--lock", str(lock)]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     try:
         log = file_retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
     except OSError:
-        # the task needs its isolator more than the isolator's log
+        # The task needs its isolator more than the isolator's log.
         log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     keeper = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid()
-            # A signal that comes before the isolator listens waits for it instead of ending it.
+            # Signals that come before the isolator listens stay pending instead of ending it.
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, CAUSED)
             os.dup2(log, 1)
@@ -426,7 +427,7 @@ def start_isolator(
                     if lock is not None:
                         takeover_lock.release(lock)
                     os._exit(0)
-            # What Python ignores would be ignored by everything that the task starts.
+            # Signals that Python ignores would stay ignored in all processes of the task.
             for signum in (signal.SIGPIPE, *signal_delivery.heard()):
                 signal.signal(signum, signal.SIG_DFL)
             if lock is not None:
@@ -442,13 +443,13 @@ def start_isolator(
 
 
 def become(told: dict[str, Any]) -> NoReturn:
-    """Become a keeper, in an interpreter that holds nothing but that.
+    """Become a keeper, in a new interpreter that has loaded nothing else.
 
     Args:
         told: the fields of ``Keeper``.
     """
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # closed when we were called
+        if stream is not None:  # a stream that was closed when this process started is None
             stream.flush()
     program = [sys.executable, "-I", "-S", os.path.abspath(__file__), json.dumps(told)]  # noqa: PTH100
     os.execv(sys.executable, program)  # noqa: S606  # a list
@@ -461,5 +462,5 @@ if __name__ == "__main__":
     sys.stderr.flush()
     if keeper.died_of:
         signal_delivery.die(keeper.died_of)
-    # The caller waits, and there is nothing for the interpreter to take down.
+    # The caller waits, and the interpreter has nothing to clean up.
     os._exit(status)

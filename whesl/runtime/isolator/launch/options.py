@@ -1,13 +1,13 @@
-"""The options of ``whesl exec``: one table for the command line, the fast path and a request's defaults.
+"""The options of ``whesl exec``: one table for the command line, the fast path and the defaults.
 
-Standard library only, and neither typing nor dataclasses: it is read before the program starts.
+Standard library only, and neither typing nor dataclasses: the table is loaded before the program starts.
 """
 
 from __future__ import annotations
 
 from whesl.managers.resource import manager_table
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any, Literal
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option: what it is called on the command line and in a request, and what it takes.
+    """An option, with its names on the command line and in a request, and its kind of value.
 
     Attributes:
-        names: on the command line.
-        key: in a request.
-        kind: a flag is there or not, a switch has an opposite, a text may be empty, a file is no directory,
+        names: the option's names on the command line.
+        key: the option's key in a request.
+        kind: a flag has no value, a switch has an opposite, a text may be empty, a file is no directory,
             many may be given several times.
-        default: without it.
+        default: the value without the option.
         help: one sentence.
-        metavar: its value's name in the help.
-        least: the least number that is allowed.
-        choices: the words that are allowed.
+        metavar: the value's name in the help.
+        least: the smallest allowed number.
+        choices: the allowed words.
         shown: whether the help shows the default.
     """
 
@@ -158,11 +158,11 @@ DEFAULTS: dict[str, Any] = {option.key: option.default for option in OPTIONS} | 
 
 
 def value(option: Option, given: str) -> Any:
-    """Return what a word means for an option, None where the command line has to look at it.
+    """Return an option's value from a word, None where the command line has to parse the word.
 
     Args:
-        option: the option, which takes a value.
-        given: the word behind it.
+        option: an option that takes a value.
+        given: the word after the option.
     """
     if option.kind in ("text", "many"):
         return given

@@ -1,8 +1,8 @@
-"""The runner: runs an attempt's command, and leaves in a file how it ended.
+"""The runner: runs an attempt's command, and leaves the command's exit status in a file.
 
-Run by path, with an interpreter that has no site packages; standard library only. No shell, since a shell
-does not tell an exit status of 143 from a death by SIGTERM. Its arguments: the mark of the attempt's
-processes (``attempt_rlimit_mark``), bytes; the status file; the command's words.
+Run by path, with an interpreter that has no site packages; standard library only. The runner is no shell,
+since a shell does not distinguish an exit status of 143 from a death by SIGTERM. Arguments: the mark of the
+attempt's processes (``attempt_rlimit_mark``), bytes; the status file; the command's words.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import signal
 import sys
 import time
 
-if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
+if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
 from whesl import drop_coerced_locale
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
 
-# Behind a status: it is 128 + n for a command that died of signal n, and no command has returned it.
+# Word after a status of 128 + n: the command died of signal n, and did not return that status itself.
 SIGNAL = "signal"
 _WIDTH = 15
 STATUS_PENDING = b"-" * _WIDTH + b"\n"
-# For half a minute, while the status file's file system refuses.
+# Tries to write the status file, for half a minute, while its file system refuses.
 _TRIES = 60
 _PAUSE = 0.5
 _MISSING = (errno.ENOENT, errno.ENOTDIR)
 
 
 def read(content: bytes) -> tuple[int | None, bool]:
-    """Return the exit status in a status file, None while there is none, and whether it tells of a signal.
+    """Return the exit status in a status file, None for none, and whether the command died of a signal.
 
     Args:
-        content: the file's. It is made beforehand in its final length and overwritten in place, so that a
-            full disk cannot swallow the status of the very program that filled it. Dashes: not started;
+        content: the file's content. The file is made beforehand in its final length and overwritten in place,
+            so that a full disk cannot swallow the status of the program that filled it. Dashes: not started;
             ``run``: running, or killed together with its runner.
     """
     whole = len(content) == len(STATUS_PENDING) and content.endswith(b"\n")
@@ -53,36 +53,36 @@ def main(mark: str, status: str, command: list[str]) -> int:
     """Run a command, and return its status as a shell gives it.
 
     Args:
-        mark: of the attempt's processes.
+        mark: the mark of the attempt's processes, bytes.
         status: the status file.
-        command: the words.
+        command: the command's words.
     """
     take_mark(mark)
     return run(status, lambda: become(command))
 
 
 def take_mark(mark: str) -> None:
-    """Mark this process, and all that it starts.
+    """Mark this process and its future children.
 
     Args:
-        mark: bytes.
+        mark: the mark of the attempt's processes, bytes.
     """
     with contextlib.suppress(OSError, ValueError):  # the site's hard limit is lower than any mark
         resource.setrlimit(resource.RLIMIT_RSS, (int(mark), resource.getrlimit(resource.RLIMIT_RSS)[1]))
 
 
 def run(status: str, become: Callable[[], NoReturn]) -> int:
-    """Run what a child becomes, write down how it ended, and return that as a shell gives it.
+    """Run a child, write its exit status to a file, and return the status as a shell gives it.
 
-    The child leads a process group of its own, as a batch script does. Signals that come to the runner
-    wait until it ends: they are meant for the child, whose status has still to be written.
+    The child leads a process group of its own, as a batch script does. Signals to the runner stay pending
+    until it ends: they are meant for the child, whose status has still to be written.
 
     Args:
         status: the status file.
-        become: called in the child.
+        become: executes the command; called in the child.
     """
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    # where SIGCHLD is ignored, the kernel keeps no child's status
+    # Where SIGCHLD is ignored, the kernel keeps no child's status.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave(status, "run")
     code, word = _run(become, held)
@@ -104,14 +104,14 @@ def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tup
 
 
 def give_back_signals(blocked: set[int | signal.Signals]) -> None:
-    """Ignore no more what this interpreter ignores by itself, and block these signals alone."""
+    """Reset signals that the interpreter itself ignores, and block exactly the signals in ``blocked``."""
     for signum in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def become(command: list[str]) -> NoReturn:
-    """Become the command; where that cannot be, end as a shell does."""
+    """Become the command; if that fails, exit with a shell's status (126 or 127)."""
     try:
         _become(command)
     except OSError as error:
@@ -126,7 +126,7 @@ def _become(command: list[str]) -> NoReturn:
         try:
             os.execv(path, command)  # noqa: S606  # a list
         except OSError as error:
-            if error.errno == errno.ENOEXEC:  # a script without an interpreter is the shell's
+            if error.errno == errno.ENOEXEC:  # the shell runs a script without an interpreter line
                 os.execv("/bin/sh", ["/bin/sh", path, *command[1:]])  # noqa: S606  # a list
             if error.errno not in _MISSING:
                 problem = error
@@ -141,10 +141,10 @@ def _places(name: str) -> Iterator[str]:
 
 
 def running(directory: str) -> int:
-    """Return the process number of the runner that runs a task on this machine, 0 when there is none.
+    """Return the process number of a task's runner on this machine, 0 when there is none.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
     """
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
@@ -153,11 +153,11 @@ def running(directory: str) -> int:
                 words = file.read().split(b"\0")
             if words[3:4] != [os.fsencode(__file__)] or os.getsid(pid) != pid:
                 continue
-            # The status file's, behind the mark: DIRECTORY/attempt-N/status.
+            # The status file, the word after the mark: DIRECTORY/attempt-N/status.
             if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
                 return pid
         except (OSError, ValueError, IndexError):
-            continue  # no process, gone, or not started by us
+            continue  # not a process, gone, or not a runner
     return 0
 
 

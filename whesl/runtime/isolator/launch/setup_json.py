@@ -1,6 +1,6 @@
-"""From ``whesl exec``'s options to the JSON of what the isolator is told: ``Setup`` and ``Job``.
+"""From the options of ``whesl exec`` to the JSON of the isolator's input: ``Setup`` and ``Job``.
 
-Standard library only: it is done before the program runs (``fast_path``), or by ``full_path``.
+Standard library only, since ``fast_path`` uses it before the program runs; ``full_path`` uses it, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whesl.runtime.detect import shared_output
 from whesl.runtime.isolator.launch import attempt_runner, options
 from whesl.runtime.locking import job_leader_identity, procfs
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from whesl.managers.resource import allocation_from_environment
     from whesl.managers.resource.port import AllocationInfo
 
-    Given = AllocationInfo | allocation_from_environment.Given  # what the resource manager gave
+    Given = AllocationInfo | allocation_from_environment.Given  # the description of an allocation
 
 WITHOUT_WORKFLOW = "exec"
-SUMMARY = ".whesl"  # behind the name of a job's output file
+SUMMARY = ".whesl"  # suffix of a summary's name, after the name of the job's output file
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
 class Request(SimpleNamespace):
-    """The options of ``whesl exec`` by their keys (``options``). No ``Struct``: that takes 30 ms."""
+    """The options of ``whesl exec`` by their keys (``options``). No ``Struct``, whose import takes 30 ms."""
 
     command: tuple[str, ...]
     rules: tuple[str, ...]
@@ -74,12 +74,12 @@ class Request(SimpleNamespace):
 
 
 def absolute(path: str) -> str:
-    """Return a path as ``pathlib`` makes it absolute, in a form that records can carry."""
+    """Return the absolute path as by ``pathlib``, in a form that records can carry."""
     return reachable(_absolute(path))
 
 
 def _absolute(path: str) -> str:
-    """Return a path that is absolute: what a link's name means stays (``..``)."""
+    """Return the absolute path, with ``..`` kept, since it may follow a symbolic link."""
     whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
     return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
 
@@ -88,9 +88,9 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     """Return the JSON of a ``Setup``.
 
     Args:
-        request: what the user asked for.
+        request: the user's options.
         spec: the JSON of the rules.
-        given: what the resource manager gave.
+        given: the description of the allocation.
         here: the WHESL home.
 
     Raises UsageError.
@@ -101,7 +101,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
             hint="tasks are called WORKFLOW/TASK; --step and --instance may have some",
         )
     granted = spares_granted(os.environ, request.workflow, request.step)
-    # The resource manager may have given none.
+    # The resource manager may have granted another number of spares.
     spares = request.spares if granted is None else granted
     components = manager_table.manager(given.rjms).tells.get(manager_table.COMPONENTS, "")
     heterogeneous = bool(components and os.environ.get(components))
@@ -146,7 +146,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
-        # Earlier runs are found by the task's name; without a name, only their number is known.
+        # Earlier runs are found by the task's name; without a name, only the number of requeues is known.
         "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,
         "coordinator_wait": request.coordinator_wait,
         "term_grace": request.term_grace,
@@ -158,7 +158,7 @@ def _step_name(request: Request) -> str:
     name = program.rstrip("/").rpartition("/")[2].encode(errors="replace").decode()
     if name in ("", ".", ".."):
         name = "program"
-    # Not the process's number: hosts, and containers of one host, give the same one in the same second.
+    # Random, since hosts, or containers of one host, may use the same process number in the same second.
     return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
 
 
@@ -184,8 +184,8 @@ def task_dir(request: Request, task: str, here: str) -> str:
     """Return a task's directory.
 
     Args:
-        request: what the user asked for.
-        task: its id.
+        request: the user's options.
+        task: the task's id.
         here: the WHESL home.
     """
     if request.task_dir is not None:
@@ -197,18 +197,18 @@ def task_dir(request: Request, task: str, here: str) -> str:
 def _quoted(text: str, safe: str) -> str:
     if _UNRESERVED.issuperset(text.translate(dict.fromkeys(map(ord, safe)))):
         return text
-    from urllib.parse import quote  # heavy, and most names are plain
+    from urllib.parse import quote  # a slow import, and most names are plain
 
     return quote(text, safe=safe)
 
 
 def script_content(name: str) -> bytes:
-    """Return the whole of a script: a shell takes an error of the file system for the end of its script.
+    """Return a script's whole content; a shell would take a read error for the end of the script.
 
     Args:
-        name: its file; ``-`` is standard input.
+        name: the script's file; ``-`` is standard input.
 
-    Raises UsageError for one that cannot be read.
+    Raises UsageError for a script that cannot be read.
     """
     try:
         return sys.stdin.buffer.read() if name == "-" else file_retry.retried(lambda: _content(name))
@@ -222,21 +222,21 @@ def _content(name: str) -> bytes:
 
 
 def checksum(content: bytes) -> int:
-    """Return a number that tells a script from another one; 0 for none."""
+    """Return a checksum that distinguishes scripts; 0 for no content."""
     return zlib.crc32(content)
 
 
 def given_script(directory: str) -> str:
-    """Return where a script is kept that came by standard input.
+    """Return the path at which a script from standard input is kept.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
     """
     return f"{directory}/script"
 
 
 def _regular(descriptor: int) -> str:
-    """Return the path of an open regular file that can be opened again, else an empty string."""
+    """Return the path of an open regular file that can be opened again for writing, else ''."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         return ""
@@ -250,7 +250,7 @@ def _regular(descriptor: int) -> str:
 
 
 def _stdin() -> tuple[str, int]:
-    """Return a regular file on standard input and the place in it; each attempt reads it anew."""
+    """Return the regular file on standard input and its offset in bytes, for each attempt to read anew."""
     try:
         mode = os.fstat(0).st_mode
         if stat.S_ISFIFO(mode) and _written():
@@ -267,14 +267,14 @@ def _stdin() -> tuple[str, int]:
 
 
 def _written() -> bool:
-    """Whether a pipe on standard input holds all that will ever come, as a shell's here-document does."""
+    """Whether a pipe on standard input has no writer left, as with a shell's here-document."""
     poller = select.poll()
     poller.register(0, select.POLLIN)
     return any(events & select.POLLHUP for _, events in poller.poll(0))
 
 
 def _keep() -> None:
-    """Put a file in memory in the place of a pipe on standard input; all of our processes inherit it."""
+    """Replace the pipe on standard input by a file in memory, which all child processes inherit."""
     kept = os.memfd_create("stdin")
     while block := os.read(0, 1 << 16):
         os.write(kept, block)
@@ -283,15 +283,15 @@ def _keep() -> None:
 
 
 def streams_are_one() -> bool:
-    """Whether our standard output and standard error are one file."""
+    """Whether this process's standard output and standard error are one file."""
     first, second = (os.fstat(descriptor) for descriptor in (1, 2))
     return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
 
 
 def streams() -> dict[str, Any]:
-    """Find out where our output goes, as in the JSON of a ``Job``.
+    """Return the destinations of this process's output, as in the JSON of a ``Job``.
 
-    A regular file is the task's own from now on, but for one that another task writes to already.
+    A regular file becomes the task's own, unless another task already writes to it.
     """
     joined = streams_are_one()
     found: dict[str, Any] = {"joined": joined}
@@ -309,7 +309,7 @@ def streams() -> dict[str, Any]:
 
 
 def element_numbers(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the numbers that only this element of a job array has, () where there are no other elements."""
+    """Return the numbers that identify an element of a job array, () where there are no other elements."""
     element = manager_table.told(environ, manager_table.ELEMENT)
     if not element.isdecimal() or manager_table.told(environ, manager_table.ELEMENTS) == "1":
         return ()
@@ -317,10 +317,16 @@ def element_numbers(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) -> dict[str, Any]:
-    """Return what the keeper is told of output and its job: what it copies through, with whom it ends."""
+    """Return the keeper's fields on output and job: the streams to copy, and the job's script.
+
+    Args:
+        request: the user's options.
+        streams: as ``streams`` returns them.
+        setup: the JSON of the setup.
+    """
     copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
     wanted = request.summary if request.summary is not None else os.isatty(2)
-    # A regular file is the task's own: what was asked for stands beside it.
+    # Where standard error is a file, the summary goes to a file beside it.
     file = streams["stderr"]["path"] or streams["stderr"].get("common")
     return {
         "copy": [name for name in copied if not streams[name]["path"]],
@@ -340,16 +346,16 @@ def _script(leader: str) -> int:
 def job(
     request: Request, setup: dict[str, Any], streams: dict[str, Any], directory: str
 ) -> tuple[dict[str, Any], bytes]:
-    """Return the JSON of a ``Job``, and the script that came by standard input (to be kept:
-    ``given_script``).
+    """Return the JSON of a ``Job``, and the content of a script from standard input, to be kept at
+    ``given_script``.
 
     Args:
-        request: what the user asked for.
-        setup: the JSON of its setup.
+        request: the user's options.
+        setup: the JSON of the setup.
         streams: as ``streams`` returns them.
-        directory: the task's.
+        directory: the task's directory.
 
-    Raises UsageError for a script that cannot be read, RefusedError for standard input.
+    Raises UsageError for a script that cannot be read, RefusedError for unusable standard input.
     """
     command, place, content = tuple(map(carried, request.command)), request.script_word, b""
     if request.script is not None:

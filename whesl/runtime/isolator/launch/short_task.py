@@ -1,9 +1,9 @@
-"""A task that ends before its isolator has loaded, and of which an isolator would judge nothing.
+"""Short tasks, which end before their isolator has loaded and need no judgement.
 
-Loading an isolator takes more of a processor than many a task does. So it waits, while its keeper looks
-whether the task ends within a second, well, and without any output that the rules may look for. Then the
-keeper leaves behind what an isolator would; a test compares the two. Else the isolator loads and takes the
-task up, as it does any first attempt. Standard library only.
+Loading an isolator may take more processor time than the task itself. So the isolator waits while its keeper
+looks whether the task ends within a second, with status 0, and without any output that the rules may match.
+In that case, the keeper leaves the files that an isolator would leave; a test compares the two. Otherwise the
+isolator loads and takes up the first attempt as usual. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from whesl.runtime.detect import short_task
 from whesl.runtime.isolator.core import attempt_token_prefix
 from whesl.runtime.journal import table
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-_FIRST, _SELDOM = 0.02, 0.1  # seconds between two looks at the output: the first, and the longest
+_FIRST, _SELDOM = 0.02, 0.1  # seconds between two looks at the output: the first interval, and the longest
 
 
 def gate(ends: tuple[int, int], job: Mapping[str, Any], *, started: bool) -> int:
-    """Let an isolator load, or wait; return what the keeper needs to let it load, 0 where it does.
+    """Let an isolator load, or keep it waiting; return the pipe's end that lets it load, 0 where it loads.
 
     Args:
-        ends: of the pipe at which the isolator waits.
+        ends: both ends of the pipe at which the isolator waits.
         job: the JSON of the task's ``Job``.
-        started: its first attempt was.
+        started: whether the first attempt was started.
     """
     os.close(ends[0])
     if started and _possible(job):
@@ -45,22 +45,22 @@ def gate(ends: tuple[int, int], job: Mapping[str, Any], *, started: bool) -> int
 def _possible(job: Mapping[str, Any]) -> bool:
     setup = job["setup"]
     plain = not (job["checkpoints"] or job["json_summary"] or setup["restarts"] or setup["earlier"])
-    plain = plain and setup["task"]["id"].isprintable()  # the id needs no escapes when it is printed
+    plain = plain and setup["task"]["id"].isprintable()  # only printable ids need no escapes in the summary
     return plain and len(setup["nodes"]) == 1 and short_task.rules(setup) is not None
 
 
 class Short:
-    """A first attempt that may be a short task's.
+    """A first attempt that may turn out to be a short task.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
     """
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._job = json.loads(file_retry.content(f"{directory}/job.json") or b"")
         rules = short_task.rules(self._job["setup"])
-        assert rules is not None  # an isolator waits for a short task only where there are rules
+        assert rules is not None  # checked by ``_possible``
         own = {
             name: self._job[name]["path"] or f"{directory}/attempt-1/{name}" for name in ("stdout", "stderr")
         }
@@ -69,11 +69,11 @@ class Short:
         self._output = short_task.Output(rules, own, self._job["first"]["sizes"])
 
     def wait(self, runner: int | None, others: Sequence[int | None]) -> bool:
-        """Wait as long as it may be a short task's, and return whether it has ended and nothing else came.
+        """Wait while the task may be a short one; return whether it has ended without any other news.
 
         Args:
-            runner: becomes readable when the attempt ends; None when it has.
-            others: what else makes an isolator needed, by becoming readable.
+            runner: a descriptor that becomes readable when the attempt ends; None when it has ended.
+            others: descriptors that become readable when an isolator is needed.
         """
         poller = select.poll()
         for descriptor in (runner, *others):
@@ -87,7 +87,7 @@ class Short:
         return [descriptor for descriptor, _ in ready] == ([] if runner is None else [runner])
 
     def end(self) -> dict[str, Any] | None:
-        """Write down how the task ended, and return its ``Result``; None when an isolator has to judge that.
+        """Write the task's files, and return its ``Result``; None when an isolator has to judge the end.
 
         Raises OSError, sqlite3.Error.
         """

@@ -1,15 +1,15 @@
-"""Signals on their way from the keeper to the program: each reaches the processes that it is meant for, once.
+"""The delivery of signals from the keeper to the program: once, to the processes that a signal is meant for.
 
-The program runs in a process group of its own, so of a signal to the keeper it hears, depending on who sends
-it how,
+The program runs in a process group of its own, so a signal to the keeper reaches the program or not, by the
+sender's choice of processes:
 
-* nothing: the signal was meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
-* nothing: it was meant for the keeper's process group (``scancel --full``, a terminal's Ctrl-C);
-* the same signal: it was meant for all processes of the job (Slurm's time limit, suspension).
+* not, if it is meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
+* not, if it is meant for the keeper's process group (``scancel --full``, a terminal's Ctrl-C);
+* directly, if it is meant for all processes of the job (Slurm's time limit, suspension).
 
-Two witnesses tell which. Both block all signals and do nothing: one is in the keeper's process group, the
-other in a session of its own, as the program's runner is. What the kernel shows to be pending for them was
-sent to them too. Standard library only.
+Two witness processes distinguish these cases. Both block all signals and do nothing: one is in the keeper's
+process group, the other in a session of its own, as the program's runner is. A signal that the kernel shows
+as pending for a witness was sent to the witness, too. Standard library only.
 """
 
 from __future__ import annotations
@@ -23,47 +23,47 @@ import time
 
 from whesl.runtime.locking import procfs
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Faults and broken pipes: a process causes them itself, too, and cannot go on after one that it handles so.
+# Signals of faults and broken pipes, which a process may also cause itself; then it must not handle them.
 CAUSED = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGPIPE})
-# All others that a process can catch, but for its children's ends.
+# All other signals that a process can catch, except for SIGCHLD.
 SIGNALS = frozenset(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD} - CAUSED)
-# After one of these signals a task is not recovered any more.
+# Signals after which a task is no longer recovered.
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# Signals by which the keeper tells the isolator of a signal to the program alone, which is no end of the job.
+# Signals by which the keeper reports a signal to the program alone, which does not end the job.
 ALONE = {signum: signal.SIGRTMIN + 9 + place for place, signum in enumerate(ENDING)}
 ONE, GROUP, EVERYBODY = "one", "group", "everybody"
-# Seconds within which a signal that is sent to many processes has reached all of them.
+# Seconds within which a signal sent to many processes has reached all of them.
 _SENDING = 0.05
 _LOOK = 0.002
 # Seconds within which a repeated signal to all processes counts as the same one: a pending signal is pending
 # once, however often it was sent.
 _AGAIN = 0.5
-# Seconds that a program has to handle a signal that came before the program had started.
+# Seconds for a new program to install a handler for a signal that came before the program started.
 _BEGINNING = 1.0
 _CATS = ("/bin/cat", "/usr/bin/cat")
 
 
 def heard() -> list[int]:
-    """Return the signals that this process does not ignore by its caller's wish (nohup), as its task.
+    """Return the signals that the caller does not have ignored (nohup), for this process and its task.
 
-    Python itself ignores SIGXFSZ.
+    SIGXFSZ is always among them, since only Python itself ignores it.
     """
     every = [signum for signum in SIGNALS if signal.getsignal(signum) is not signal.SIG_IGN]
     return [*{*every, signal.SIGXFSZ}]
 
 
 def pass_caused(write: int) -> None:
-    """Write the number of each of these signals that somebody sends to this process to a pipe.
+    """Write the number of each signal of ``CAUSED`` that another process sends to this one to a pipe.
 
-    They are blocked from here on. The kernel keeps what was sent for a thread that waits, and still ends a
-    process by a fault of its own.
+    The signals are blocked from now on. The kernel keeps sent signals for the waiting thread, and still kills
+    this process after a fault of its own.
 
     Args:
-        write: the pipe's end.
+        write: the pipe's end for writing.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, CAUSED)
 
@@ -75,11 +75,11 @@ def pass_caused(write: int) -> None:
 
 
 class _Pair:
-    """Two witnesses. ``near`` is in the keeper's process group; 0 where one could not be started.
+    """Two witnesses. ``near``: the one in the keeper's process group; ``far``: the other; 0: not started.
 
     Args:
         cat: a program that does nothing until its standard input ends.
-        read: the pipe that they read from.
+        read: the pipe that the witnesses read from.
     """
 
     def __init__(self, cat: str, read: int) -> None:
@@ -98,11 +98,16 @@ class _Pair:
             )
 
     def saw(self, signum: int, *, far: bool) -> bool:
-        """Whether a signal was sent to one of the witnesses since they last showed it."""
+        """Whether a signal was sent to a witness that has not shown it yet.
+
+        Args:
+            signum: the signal.
+            far: whether to ask the witness outside the keeper's process group.
+        """
         return signum not in self.told and bool(_pending(self.far if far else self.near) >> (signum - 1) & 1)
 
     def end(self) -> None:
-        """End both."""
+        """Kill both witnesses."""
         for pid in (self.near, self.far):
             if pid:
                 with contextlib.suppress(OSError):
@@ -111,10 +116,10 @@ class _Pair:
 
 
 class Witnesses:
-    """The two witnesses, and the two before them. They end with this process.
+    """The present pair of witnesses, and the pair before it. The witnesses end with this process.
 
-    A pending signal stays pending, so new witnesses take the place of these for the next signals. The earlier
-    two have seen what was sent meanwhile (Slurm sends TERM two milliseconds after CONT).
+    A pending signal stays pending, so a new pair is started for the next signals. The earlier pair has seen
+    signals that came before the new pair was ready (Slurm sends TERM two milliseconds after CONT).
     """
 
     def __init__(self) -> None:
@@ -128,7 +133,7 @@ class Witnesses:
         return _Pair(self._cat, self._read)
 
     def reach(self, signums: Iterable[int]) -> dict[int, str]:
-        """Return for which processes the signals were meant that this process has just received."""
+        """Return for each signal that this process has just received the processes it was meant for."""
         wanted, began = set(signums), time.monotonic()
         found = {
             signum: EVERYBODY for signum in wanted if began - self._everybody.get(signum, -_AGAIN) < _AGAIN
@@ -158,7 +163,7 @@ class Witnesses:
 
 
 def _pending(pid: int) -> int:
-    """Return the signals that wait for a process, as a set of bits; 0 where there is none."""
+    """Return the pending signals of a process, as a bit mask; 0 for none."""
     found = 0
     with contextlib.suppress(OSError):
         for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines() if pid else ():
@@ -171,17 +176,21 @@ class Program:
     """The program that a runner has started, the leader of its process group."""
 
     def __init__(self, runner: int) -> None:
-        """Args: runner: the runner's process number."""
+        """Watch a runner's program.
+
+        Args:
+            runner: the runner's process number.
+        """
         self._runner = runner
         self._began = 0.0
 
     def send(self, signum: int, reach: str, *, early: bool) -> bool:
-        """Send a signal to the program; False when it is not there yet.
+        """Send a signal to the program; return False when the program is not ready yet.
 
         Args:
             signum: the signal.
-            reach: the processes that it was meant for.
-            early: it came before the program was there, so the program is given a second to handle it.
+            reach: the processes that the signal was meant for.
+            early: whether the signal came before the program started, which then has a second to handle it.
         """
         pid = self._main()
         if not pid:
@@ -197,11 +206,11 @@ class Program:
         return True
 
     def _main(self) -> int:
-        """Return the program's process number, 0 as long as the runner has not become it."""
+        """Return the program's process number, 0 until the runner's child has executed the program."""
         own, name = _described(self._runner)
         for pid in children(self._runner):
             line, called = _described(pid)
-            # Between fork and exec the child is a copy of the runner, by its name, too.
+            # Between fork and exec, the child is a copy of the runner, with the same name.
             if line and (line, called) != (own, name):
                 return pid
         return 0
@@ -216,7 +225,7 @@ def _handles(pid: int, signum: int) -> bool:
     for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines():
         if line.startswith(b"SigCgt:"):
             return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
-    return True  # the process is gone
+    return True  # a process that is gone needs no handler
 
 
 def children(pid: int) -> list[int]:
@@ -232,29 +241,29 @@ def children(pid: int) -> list[int]:
 
 
 def die(signum: int) -> None:
-    """End this process by a signal that the program has died of; the core is the program's."""
+    """End this process by the signal that the program has died of, without a second core dump."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with contextlib.suppress(OSError):  # SIGKILL has no handler
+    with contextlib.suppress(OSError):  # SIGKILL, unlike other signals, has no handler to set
         signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signum})
     os.kill(os.getpid(), signum)
 
 
 def hold_signals() -> None:
-    """Let signals wait until a keeper listens, which passes them on."""
+    """Block signals until a keeper listens and passes them on."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Let a task be started meanwhile: no signal is blocked in it, and none that comes is lost.
+    """Unblock signals while a task is written down and started, so that it inherits no blocked signals.
 
-    Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
+    Afterwards signals are blocked as after ``hold_signals``, and signals that came meanwhile are pending.
     """
     came: list[int] = []
     before = {signum: signal.getsignal(signum) for signum in heard()}
     for signum in before:
-        signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
+        signal.signal(signum, lambda number, _: came.append(number))  # programs do not inherit handlers
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     try:
         yield

@@ -1,8 +1,8 @@
-"""A task that runs again while the lock of its earlier run is held, on another host.
+"""The stale lock of a task that runs again while another host holds the lock of the earlier run.
 
-The earlier isolator may live on and not have heard yet: it is waited for. Or its host is dead, and the file
-server keeps the lock of a client that will never give it back (NFS: until its lease is over, or it boots
-again). The lock names its owner; the resource manager tells whether that owner can still live.
+The earlier isolator may live and not know yet: its end is awaited. Or its host is dead, and the file server
+keeps the dead client's lock (NFS: until the client's lease is over, or the client reboots). The lock names
+its owner; the resource manager tells whether that owner can still live.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.locking.takeover_lock import Owner
 
-# How long the isolator of a job's earlier start may take to hear that the job runs again, seconds: it is told
-# by the coordinator, or killed by the resource manager, and either may be away for a while.
+# Seconds until the isolator of a job's earlier run has ended: the coordinator tells it of the new run, or the
+# resource manager kills it, and either may be away for a while.
 HANDOVER = 60.0
 _LOOK = 0.2
-_ASK = 2.0  # between two questions to the resource manager
+_ASK = 2.0  # seconds between two questions to the resource manager
 
 
 class Fate(Enum):
-    """What the resource manager knows of a lock's owner."""
+    """The state of a lock's owner by the resource manager."""
 
-    DEAD = "dead"  # its host is down, or its job has ended
-    SUPERSEDED = "superseded"  # its job has ended that run, and runs again here; the isolator may not know
+    DEAD = "dead"  # the owner's host is down, or its job has ended
+    # The owner's run of the job has ended, and the job runs again here; the isolator may not know.
+    SUPERSEDED = "superseded"
     ALIVE = "alive"
     UNKNOWN = "unknown"
 
 
 def fate(owner: Owner, info: AllocationInfo, scheduler: Callable[[str], Scheduler]) -> Fate:
-    """Ask the resource manager for an owner on another host.
+    """Ask the resource manager for the state of an owner on another host.
 
     Args:
-        owner: who holds the lock.
-        info: what this job was given.
-        scheduler: returns a resource manager's outer face.
+        owner: the lock's owner.
+        info: the description of this job's allocation.
+        scheduler: returns the interface to a resource manager from outside a job.
     """
     name, _, job = owner.job.partition(":")
     if not job or name != info.rjms:
@@ -61,8 +62,8 @@ def fate(owner: Owner, info: AllocationInfo, scheduler: Callable[[str], Schedule
     except WheslError:
         return Fate.SUPERSEDED if superseded else Fate.UNKNOWN
     if record is None:
-        # The job is forgotten, or it is one of another cluster with the same home, whose hosts this one does
-        # not know.
+        # Either the job is forgotten, or it belongs to another cluster with the same home, whose hosts are
+        # unknown here.
         return Fate.DEAD if state is not None else Fate.UNKNOWN
     if record.state.ended or record.batch_host_lost:
         return Fate.DEAD
@@ -75,18 +76,18 @@ def present(
     info: AllocationInfo,
     scheduler: Callable[[str], Scheduler] = resource.submitted_to,
 ) -> Owner | None:
-    """Return who runs a task now, None when nobody does; a dead host's lock is taken from it.
+    """Return the living owner of a task's lock, None when there is none; break the lock of a dead owner.
 
-    The isolator of this job's earlier run may live: its end is waited for, up to HANDOVER, unless its host
-    is down. After that Slurm's report that the run has ended counts, and the isolator finds its lock lost.
+    The isolator of this job's earlier run may live: its end is awaited, up to HANDOVER, unless its host is
+    down. After that, Slurm's report that the run has ended counts, and the isolator finds its lock lost.
 
     Args:
-        directory: the task's.
-        setup: of this call.
-        info: what the resource manager gave.
-        scheduler: returns a resource manager's outer face.
+        directory: the task's directory.
+        setup: the setup of this call.
+        info: the description of this job's allocation.
+        scheduler: returns the interface to a resource manager from outside a job.
 
-    Raises TaskDirError when the lock cannot be looked at.
+    Raises TaskDirError when the lock cannot be read.
     """
     deadline = time.monotonic() + HANDOVER
     ask = 0.0

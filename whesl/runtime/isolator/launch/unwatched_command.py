@@ -1,4 +1,4 @@
-"""A command whose task cannot be written down, since file systems refuse: it runs as without WHESL."""
+"""A command that runs without WHESL, since file systems refuse the task's files."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import sys
 from whesl.runtime.isolator.launch import program_runner
 from whesl.runtime.isolator.launch.signal_delivery import SIGNALS
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Errors of a file system that takes no writes. Missing rights and wrong names are the user's own.
+# Errors of a file system that takes no writes; missing rights and wrong names are errors of the user.
 REFUSING = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE})
 
 
 def instead(command: Sequence[str], error: Exception, said: str) -> None:
-    """Become the command, where nothing of it was started and a file system is to blame; else return.
+    """Become the command, if it was not started yet and a file system has failed; else return.
 
     Args:
-        command: its words.
-        error: why the task could not be begun.
-        said: that in words.
+        command: the command's words.
+        error: why the task could not be started.
+        said: the error as text.
     """
     cause = error if isinstance(error, OSError) else error.__cause__
     if not command or not isinstance(cause, OSError) or cause.errno not in REFUSING or _has_begun():
@@ -36,7 +36,7 @@ def instead(command: Sequence[str], error: Exception, said: str) -> None:
 
 
 def _has_begun() -> bool:
-    """Whether there is a child: the isolator is the first one, and starts the command in any case."""
+    """Whether this process has a child, which is the isolator, and starts the command in any case."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:

@@ -1,1 +1,1 @@
-"""The nodes of a task: what agents and the resource manager tell of them, as events of the core."""
+"""The nodes of a task: reports of agents and the resource manager, turned into events of the core."""

@@ -1,4 +1,4 @@
-"""The isolator's side of its agents: starting them, hearing them, missing them, fencing through them."""
+"""The isolator's side of its agents: start, liveness and loss of agents, and fencing through them."""
 
 from __future__ import annotations
 
@@ -50,30 +50,30 @@ from whesl.runtime.wire.own_addresses import own_addresses
 LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
-REVIVALS = 3  # how often the agent on one node is started again
-LOOK_AGAIN = 0.02  # seconds, while a connection has closed or the responder is behind
-STALE = 0.5  # seconds by which a responder that runs is behind at most
+REVIVALS = 3  # how often the agent of one node is restarted
+LOOK_AGAIN = 0.02  # seconds between two calls while a connection has closed or the responder is behind
+STALE = 0.5  # largest delay in seconds of a running responder
 LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
 
-# Events of agents: one is there or lost, has answered a request, or had to end an attempt.
+# Events of agents: found or lost, an answer to a request, or the end of an attempt by a lease.
 Said = Received[FromAgent | ToAgent]
 Fact = NodeUp | NodeLost | Said
 
 
 class _Adopted:
-    """A step that an earlier isolator started, as far as it can be seen from here."""
+    """A step that an earlier isolator started, observed by its local process."""
 
     def __init__(self, carrier: Carrier) -> None:
         self._carrier = carrier
         self.pid = carrier.pid
 
     def poll(self) -> int | None:
-        """Return None while it runs; how it ended is not known."""
+        """Return None while the step runs, then 0, since its exit status is not known."""
         return None if attempt_processes.alive(self.pid, self._carrier.started) else 0
 
 
 class _LeaseSilence(Silence):
-    """Silence for which a lease is over only when the responder will not extend it any more."""
+    """Silence of agents whose leases are over only when the responder no longer extends them."""
 
     listened = 0.0  # until when the responder has run
 
@@ -89,15 +89,16 @@ class Agents:
     """The agents of an allocation.
 
     Args:
-        link: the file in which an agent finds this process; ``agents.log`` stands beside it.
+        link: the file by which an agent finds this process; ``agents.log`` is beside it.
         allocation: starts the agents' step.
-        nodes: all nodes but the isolator's own.
-        own_node: the isolator's.
-        claim: which start of the job's script this is; agents of an earlier one are gone.
-        prefix: what the task's tokens begin with.
-        suspension: whether the job is suspended.
-        heartbeat, limit: seconds.
-        now: a monotonic clock's present value.
+        nodes: all nodes except the isolator's own.
+        own_node: the isolator's own node.
+        claim: the present start of the job's script; agents of an earlier claim are gone.
+        prefix: the common prefix of the task's tokens.
+        suspension: asks whether the job is suspended.
+        heartbeat: seconds between two heartbeats of an agent.
+        limit: seconds of silence after which a node counts as lost.
+        now: monotonic seconds.
     """
 
     def __init__(
@@ -124,13 +125,13 @@ class Agents:
         self._began = now
         self._relaunch: float | None = None
         self._complained = False
-        # A thread of its own: a look at a node's daemon may neither hold up the event loop nor wait behind
-        # anything else that the resource manager is asked.
+        # A thread of its own: a look at a node's daemon may neither block the event loop nor wait behind
+        # other questions to the resource manager.
         self._witness = Worker()
         self._seen: list[tuple[str, bool | None, float | None]] = []
         self._ends: set[tuple[str, int]] = set()
         self._closing: set[str] = set()  # nodes whose agent's connection to this process has closed
-        # requests to kill, by node and token, until they are answered
+        # Unanswered requests to kill, by node and token.
         self._requests: dict[tuple[str, str], Kill] = {}
         self._held: SignalProcesses | None = None
         self._look_again: float | None = None
@@ -147,7 +148,7 @@ class Agents:
         except BindError:
             if old is None:
                 raise
-            # Another program has the port now: the old agents reach nobody, and end by themselves.
+            # Another program uses the port now: the old agents reach no isolator, and end by themselves.
             old, keys = None, LinkKeys.generate()
             self._server = _listening(keys)
         if old is None:
@@ -168,18 +169,18 @@ class Agents:
             self._write_down()
             self._begin(nodes)
         else:
-            # An earlier isolator started agents: they find this one by the same address and keys.
+            # Agents that an earlier isolator started find this one by the same address and keys.
             self._steps += map(_Adopted, old.carriers)
             self._write_down()
             self._relaunch = now + RELAUNCH_AFTER
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
-        """What has to be polled for reading."""
+        """The sockets and descriptors to poll for reading."""
         return (*self._server.sockets, self._witness.fileno())
 
     def _launch(self, nodes: tuple[str, ...]) -> Step | None:
-        # Made here, private: who writes to the file first would make it with the user's umask.
+        # Made private here; the step would make the file with the user's umask.
         log = str(self._link.parent / "agents.log")
         with contextlib.suppress(OSError):
             file_retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
@@ -203,8 +204,9 @@ class Agents:
             self._write_down()
 
     def _write_down(self) -> None:
-        """Write down what a later isolator has to know of the steps that carry the agents."""
-        with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
+        """Write the steps that carry the agents to the link file, for a later isolator."""
+        # Without the file, as on a full disk, a step's end looks like the loss of nodes.
+        with contextlib.suppress(OSError):
             found = [
                 process for step in self._steps if (process := attempt_processes.read(step.pid)) is not None
             ]
@@ -218,20 +220,20 @@ class Agents:
     def _revive(self, node: str) -> None:
         """Start another agent on a node that may live without one.
 
-        Both halves of its agent were killed, or it was cut off in a way that closes connections. What runs
-        there is ended by nobody else: the lease that fencing counts on died with the agent.
+        Both halves of the node's agent were killed, or the node was cut off in a way that closes connections.
+        No other process ends the attempt there: the lease that fencing relies on has died with the agent.
         """
         steps = self._revived.setdefault(node, [])
         if len(steps) < REVIVALS and (step := self._launch((node,))) is not None:
             steps.append(step)
 
     def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
-        """Take a look's result. A node that lives without an agent gets one while a fence waits for it."""
+        """Take a look's result; start an agent on a living node that a fence waits for."""
         self.silence.witnessed(node, gone, closed, now)
         awaited = any(asked == node for asked, _ in self._requests)
         if gone is not False or not awaited or not self.silence.is_lost(node):
             return
-        # No agent was started while the node was lost by its silence; it was down or cut off, and is back.
+        # No agent was started for a node lost by silence; this node was down or cut off, and is back.
         steps = self._revived.setdefault(node, [])
         if not steps or steps[-1].poll() is not None:
             del steps[-1:]
@@ -281,7 +283,7 @@ class Agents:
         return facts
 
     def _found(self, node: str) -> None:
-        """Repeat requests on an agent's new connection: they may not have arrived on an earlier one."""
+        """Repeat requests on an agent's new connection, since they may be lost on an earlier one."""
         self._closing.discard(node)
         for (asked, _), request in self._requests.items():
             if asked == node:
@@ -290,7 +292,7 @@ class Agents:
             self._server.send(node, self._held)
 
     def _read_leases(self, now: float) -> list[Fact]:
-        """Take in what the responder has answered, and start it again where it has ended."""
+        """Read the responder's answers to heartbeats, and restart a responder that has ended."""
         if self.leases.revive(now):
             self._write_down()
         table = self.leases.table
@@ -303,8 +305,8 @@ class Agents:
         if self._suspension.present:
             self.silence.began(now)
         self._held_silence.note(self.silence.doubted(min(now, self.silence.listened)), now)
-        # A connection that closes while the one to the responder stays is no sign of anything. What a dead
-        # node has sent before may still be answered, so this is looked at as long as it is closed.
+        # A closed connection to the isolator means nothing while the agent's connection to the responder is
+        # open. A dead node's last heartbeats may still be answered, so both are compared while it is closed.
         for node in self._closing:
             if not table.connected(node):
                 self.silence.closed(node, now)
@@ -313,7 +315,7 @@ class Agents:
         return facts
 
     def _look(self, node: str) -> None:
-        """Ask the second witness; the answer comes with a later ``poll``, or never."""
+        """Ask the resource manager whether a node's daemon lives; the answer comes with a later ``poll``."""
         closed = self.silence.closed_since(node)
         self._witness.submit(lambda: self._gone(node), lambda gone: self._seen.append((node, gone, closed)))
 
@@ -321,7 +323,7 @@ class Agents:
         try:
             return self._allocation.gone(node)
         except Exception as error:
-            # Whatever has failed, the daemon was not seen: the lease decides then.
+            # After any error, the daemon's state is unknown, and the lease decides.
             LOG.debug("the daemon of %s could not be observed: %s", node, error)
             return None
 
@@ -329,7 +331,7 @@ class Agents:
         node, message = said.peer, said.message
         back: list[Fact] = []
         if isinstance(message, Beat):
-            # While its lease is given up, an agent has to end the attempt before its node is used again.
+            # An agent whose lease was given up has to end the attempt before its node is used again.
             extends = node in self.leases.table and not self.leases.table.refused(node)
             if message.held and extends and self.silence.heard(node, now):
                 back.append(NodeUp(node))
@@ -348,31 +350,43 @@ class Agents:
         return back
 
     def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:
-        """Ask a node's agent to end an attempt, again whenever it is back; False when it cannot be asked now.
+        """Ask a node's agent to kill an attempt; repeat that on new connections; False when it is away now.
 
         Args:
-            node: which.
-            token: the attempt's.
-            number: of this request; its answer has the same one.
+            node: the agent's node.
+            token: the attempt's token.
+            number: the number of the request and of its answer.
             steps: the resource manager's steps that are known to belong to the attempt.
         """
         self._requests[node, token] = request = Kill(token=token, number=number, steps=steps)
         sent = self._server.send(node, request)
         if not sent and self.silence.unheld(node):
-            self._look(node)  # looks at the node's daemon have become rare
+            self._look(node)  # the scheduled looks at the node's daemon have become rare
         return sent
 
     def read_stacks(self, node: str, token: str) -> bool:
-        """Ask for stacks."""
+        """Ask a node's agent for stacks; return False when the agent is away.
+
+        Args:
+            node: the agent's node.
+            token: the attempt's token.
+        """
         return self._server.send(node, ReadStacks(token=token))
 
     def find_program(self, token: str) -> None:
-        """Have all nodes look for an attempt's program."""
+        """Ask the agents of all nodes to look for an attempt's program."""
         for node in self._server.peers:
             self._server.send(node, FindProgram(token=token))
 
     def signal(self, token: str, signum: int, version: int = 0) -> None:
-        """Send a signal to the attempt's processes on all nodes; with a version, also by later agents."""
+        """Send a signal to the attempt's processes on all other nodes.
+
+        Args:
+            token: the attempt's token.
+            signum: the signal.
+            version: the version of the configuration that the signal announces, so that agents that connect
+                later send it, too; 0 for none.
+        """
         message = SignalProcesses(token=token, signum=signum, version=version)
         if version:
             self._held = message
@@ -383,16 +397,16 @@ class Agents:
         """Return when ``poll`` has to be called at the latest."""
         due = self.silence.next_deadline(self._polled)
         if due is not None:
-            # The responder's own time is what counts, and may be a little behind.
+            # Deadlines follow the responder's time, which may be a little behind.
             due = max(due, self._polled + LOOK_AGAIN)
         times = [time for time in (due, self._relaunch, self._look_again) if time is not None]
         return min(times, default=None)
 
     def _still_running(self) -> list[Step]:
-        """Return the steps that have not ended by themselves, once the agents had their time to leave.
+        """Return the steps that have not ended by themselves within the agents' time to leave.
 
-        A killed srun leaves its slurmstepd calling it for seconds, in which the job stays COMPLETING and
-        whatever waits for the job waits too. A step with an agent that cannot hear does not end by itself.
+        After a killed srun, slurmstepd tries to reach it for seconds, during which the job stays COMPLETING
+        and delays dependent jobs. A step with an agent that cannot be reached does not end by itself.
         """
         steps = [*self._steps, *(step for some in self._revived.values() for step in some)]
         leaving = all(self.silence.present(node) for node in self._nodes)
@@ -404,7 +418,7 @@ class Agents:
         return []
 
     def close(self) -> None:
-        """Dismiss the agents."""
+        """Dismiss the agents, and kill steps that do not end."""
         for node in self._server.peers:
             self._server.send(node, Leave())
         for step in self._still_running():
@@ -417,7 +431,7 @@ class Agents:
 
 
 def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
-    """Listen on one of the ports that are meant for agents, or on any: no task fails for want of a port."""
+    """Listen for agents on one of the ports set for them, or on any: no task fails for lack of a port."""
     try:
         if (ports := allowed(os.environ)) is not None:
             return LinkServer("*", 0, keys, FROM_AGENT, ports=ports)
@@ -427,7 +441,7 @@ def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
 
 
 def _lease_listening() -> socket.socket:
-    """Listen for heartbeats, on one of the ports that are meant for agents, or on any."""
+    """Listen for heartbeats on one of the ports set for agents, or on any."""
     try:
         if (ports := allowed(os.environ)) is not None:
             return listen(random.sample(ports, len(ports)))
@@ -437,11 +451,11 @@ def _lease_listening() -> socket.socket:
 
 
 def addresses(own_node: str) -> tuple[str, ...]:
-    """Return the addresses and names under which other nodes may reach this one, the likely ones first.
+    """Return the addresses and names by which other nodes may reach this one, the likely ones first.
 
-    Names come after addresses: where one cannot be resolved, asking takes seconds.
+    Names come after addresses, since a failing look-up of a name takes seconds.
     """
     names = [name for name in (own_node, socket.gethostname()) if name]
     others, loopback = own_addresses()
-    # Nodes that live on one machine reach each other over the loopback interface only.
+    # Nodes on one machine reach each other only over the loopback interface.
     return tuple(dict.fromkeys((*others, *names, *loopback)))

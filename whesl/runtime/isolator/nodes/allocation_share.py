@@ -1,6 +1,6 @@
-"""The nodes of a task that uses a part of an allocation: nodes of no other task, where there are enough.
+"""The nodes of a task that uses a part of an allocation: unused by other tasks, if there are enough.
 
-Standard library only: ``whesl exec`` decides it before anything of the isolator is loaded.
+Standard library only: ``whesl exec`` claims the nodes before anything of the isolator is loaded.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from whesl.runtime.isolator.core import node_division
 from whesl.runtime.isolator.nodes import node_claims
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
     """Claim a task's nodes, and return the fields of its ``Setup`` that name the allocation's account.
 
-    To be called with the task's lock held: by the lock, other tasks see that the claim is valid. A task that
-    may use all nodes claims none, but the account knows of it.
+    Called with the task's lock held, by which other tasks see that the claim is valid. A task that may use
+    all nodes claims none, but is listed in the account.
 
     Args:
-        setup: the JSON of the ``Setup`` so far.
+        setup: the JSON of the ``Setup`` without these fields.
         home: the WHESL home.
         task: the task's directory.
     """

@@ -1,4 +1,4 @@
-"""The isolator's worker thread: calls that may take long (killing, linking, asking) run here, in order."""
+"""The isolator's worker thread, which runs calls that may block (killing, linking, asking) in order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Runs calls one after the other and hands their results back to the event loop.
+    """Runs calls one after the other, and returns their results to the event loop.
 
     Poll ``fileno()`` for reading, then call ``results``.
     """
@@ -23,28 +23,30 @@ class Worker:
         self._calls: SimpleQueue[Callable[[], Callable[[], None]] | None] = SimpleQueue()
         self._results: deque[Callable[[], None]] = deque()
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        # A daemon thread: a step that hangs in a dead file system must not keep the isolator from ending.
+        # A daemon thread: a call that hangs in a dead file system must not keep the isolator from ending.
         self._thread = threading.Thread(target=self._run, name="steps", daemon=True)
         self._thread.start()
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when results wait."""
+        """Return the descriptor that is readable when results are ready."""
         return self._read
 
     def submit(self, call: Callable[[], T], then: Callable[[T], None]) -> None:
         """Run ``call`` in the thread, then ``then(result)`` in the event loop.
 
-        ``call`` has to turn what it expects to go wrong into its result.
+        Args:
+            call: the blocking call, which returns expected errors as results.
+            then: takes the result.
         """
         self._calls.put(lambda: _bound(call, then))
 
     def tell(self, then: Callable[[], None]) -> None:
-        """Have ``then()`` called in the event loop, from within a call that goes on."""
+        """Schedule ``then()`` in the event loop; called in the thread, by a call that is still running."""
         self._results.append(then)
         self._wake()
 
     def results(self) -> list[Callable[[], None]]:
-        """Return the calls that wait for the event loop, in order."""
+        """Return the calls to make in the event loop, in order."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 4096)
         ready = []
@@ -53,7 +55,7 @@ class Worker:
         return ready
 
     def close(self) -> None:
-        """Let the thread end after its present call."""
+        """Make the thread end after its present call."""
         self._calls.put(None)
 
     def _run(self) -> None:
@@ -62,7 +64,7 @@ class Worker:
             self._wake()
 
     def _wake(self) -> None:
-        # A full pipe is readable already.
+        # A full pipe is already readable.
         with contextlib.suppress(BlockingIOError):
             os.write(self._write, b"x")
 
@@ -70,7 +72,7 @@ class Worker:
 def _bound(call: Callable[[], T], then: Callable[[T], None]) -> Callable[[], None]:
     try:
         result = call()
-    except BaseException as error:  # whatever it is, it has to reach the event loop's thread
+    except BaseException as error:  # any error has to reach the event loop's thread
         return _raiser(error)
     return lambda: then(result)
 

@@ -1,9 +1,9 @@
-"""Fencing one attempt on all its nodes: which have confirmed, which cannot be asked, when it is over. Pure.
+"""The fencing of one attempt on all its nodes, and the nodes' confirmations. Pure.
 
-Nothing new starts before every node has either said that no process is left, or is dead (its agent's
+No new attempt starts before every node has either confirmed that no process is left, or is dead (its agent's
 connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
-lease (then the agent has killed them). A node that the resource manager calls down may be cut off, and live.
-One that was seen to live after its agent had gone has no lease: another agent has to answer.
+lease (then the agent has killed the processes). A node that the resource manager calls down may be cut off,
+and live. A node that was seen to live after its agent had gone has no lease: another agent has to answer.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Iterable
 
 from whesl.runtime.isolator.nodes.liveness import LEASE_MARGIN, Silence
 
-# Seconds until a request is repeated, in case its answer was lost. An agent's own limit for killing is
-# shorter.
+# Seconds to wait for an agent's answer to a request to kill. An agent's own limit for killing is shorter.
 ANSWER_LIMIT = 15.0
-# Agents that were never heard may still be starting: for so many seconds, or as long as any silence may last.
+# Seconds for which agents that were never heard may still be starting; the limit of silence, if longer.
 START_PATIENCE = 5.0
 
 
@@ -23,17 +22,17 @@ class Fence:
     """The fence around one attempt.
 
     Args:
-        attempt: its number.
-        token: its token.
-        nodes: the remote nodes that it ran on and that have agents.
+        attempt: the attempt's number.
+        token: the attempt's token.
+        nodes: the remote nodes with agents.
         now: monotonic seconds.
         limit: silence after which an agent counts as lost, seconds.
 
-    Agents of ``unreachable`` and ``unasked`` nodes that are heard after all have to end the attempt there.
-    Nothing of it runs on the former by then; on the latter, only the launcher was told to end it.
-    ``forced``: a launcher had to be killed, so its resource manager may never hear of the end of its step.
-    ``strange`` are steps of the job on these nodes of which nothing tells whose they are: the attempt's, if
-    its ``launchers`` have started them by the resource manager's books, which puts them among its ``steps``.
+    Agents of ``unreachable`` and ``unasked`` nodes that are heard later have to end the attempt there. No
+    process of the attempt runs on ``unreachable`` nodes by then; on ``unasked`` nodes, only the launcher told
+    the processes to end. ``forced``: a launcher had to be killed, so the resource manager may never see the
+    end of its step. ``strange`` are steps of the job on these nodes with an unknown owner. They become the
+    attempt's ``steps`` if the resource manager's books say that its ``launchers`` have started them.
     """
 
     def __init__(
@@ -50,21 +49,21 @@ class Fence:
         self.launchers: set[int] = set()
         self.strange: set[str] = set()
         self.steps: tuple[str, ...] = ()
-        self.asking = False  # whether the resource manager is being asked whose the strange steps are
+        self.asking = False  # whether the resource manager is being asked for the owner of the strange steps
         self._asked_about: set[str] = set()
         self._patience = max(START_PATIENCE, limit)
-        # Seconds that an answer may take: until the lease is over, silence decides nothing.
+        # Seconds that an answer may take; silence decides nothing before the lease is over.
         self._answer_limit = max(ANSWER_LIMIT, limit + LEASE_MARGIN)
         self.failed: list[str] = []
         self.here = False
-        self.number = 0  # the number of the newest request to kill: answers to earlier ones do not count
+        self.number = 0  # the number of the newest request to kill; answers to earlier ones are ignored
         self.asked = now  # when the newest request was made, monotonic seconds
         self._nodes = tuple(nodes)
         self._waiting = dict.fromkeys(self._nodes)
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """Nodes that have not answered yet."""
+        """The nodes that have not answered yet."""
         return tuple(self._waiting)
 
     def local(
@@ -76,7 +75,15 @@ class Fence:
         forced: bool = False,
         strange: Iterable[str] = (),
     ) -> None:
-        """Note what was done on the isolator's own node."""
+        """Note the result on the isolator's own node.
+
+        Args:
+            killed: the number of killed processes.
+            left: processes that could not be killed, as text.
+            open_files: files that the processes had open for writing.
+            forced: whether a launcher had to be killed.
+            strange: steps of the job with an unknown owner.
+        """
         self.here = True
         self.strange |= {*strange} - self._asked_about
         self.forced = self.forced or forced
@@ -85,9 +92,9 @@ class Fence:
         self.failed += left
 
     def again(self, now: float) -> tuple[str, ...]:
-        """Ask all nodes once more, since a launcher may have started something after they had answered.
+        """Wait for all nodes again, since a launcher may have started processes after the nodes' answers.
 
-        Returns the nodes; only answers to requests with the new ``number`` count.
+        Returns the nodes to ask; only answers to requests with the new ``number`` count.
         """
         self.number += 1
         self.asked = now
@@ -96,7 +103,7 @@ class Fence:
         return self.waiting
 
     def explained(self, steps: Iterable[str]) -> bool:
-        """Note which steps the attempt's launchers have started; whether a strange one is among them."""
+        """Note the steps that the attempt's launchers have started; return whether any was strange."""
         mine = self.strange.intersection(steps)
         self.asking = False
         self._asked_about |= self.strange
@@ -107,7 +114,15 @@ class Fence:
     def answered(
         self, node: str, count: int, left: int, number: int = 0, strange: Iterable[str] = ()
     ) -> None:
-        """Note an agent's answer to a numbered request."""
+        """Note an agent's answer to a numbered request.
+
+        Args:
+            node: the agent's node.
+            count: the number of killed processes.
+            left: the number of processes that could not be killed.
+            number: the request's number.
+            strange: steps of the job with an unknown owner.
+        """
         if node in self._waiting and number == self.number:
             self.strange |= {*strange} - self._asked_about
             del self._waiting[node]
@@ -116,10 +131,10 @@ class Fence:
                 self.failed.append(f"{left} processes on {node}")
 
     def check(self, silence: Silence, now: float) -> None:
-        """Wait no more for nodes on which surely nothing of the attempt runs.
+        """Stop waiting for nodes that cannot answer, as the silence of their agents shows.
 
         Args:
-            silence: of the agents.
+            silence: the silence of the agents.
             now: monotonic seconds.
         """
         for node in self.waiting:
@@ -135,12 +150,11 @@ class Fence:
                     del self._waiting[node]
                     self.failed.append(f"{node} did not answer")
             elif now > self.began + self._patience:
-                # The node's agent was never heard: nothing is known of the node, and no process there can be
-                # asked.
+                # The node's agent was never heard: the node's state is unknown, and there is no agent to ask.
                 del self._waiting[node]
                 self.unasked.append(node)
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing left to wait for."""
+        """Whether all nodes have answered or were given up."""
         return self.here and not self._waiting and not self.asking

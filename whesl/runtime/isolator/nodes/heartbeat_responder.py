@@ -1,10 +1,10 @@
-"""What answers the agents' heartbeats on the isolator's node: ``python -m
-whesl.runtime.isolator.nodes.heartbeat_responder``.
+"""The responder, which answers the agents' heartbeats on the isolator's node.
 
-A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
-stopped or dead for any time, and no lease ends. What was answered when is in the table
-(``lease_table``), where the isolator reads it. It is killed when the task is over, and ends a while after
-isolator and keeper.
+The responder is a process of its own (``python -m whesl.runtime.isolator.nodes.heartbeat_responder``), which
+touches no file once it runs: the isolator may be blocked in a file system, stopped or dead for any time
+without the end of a lease. The times of its answers are in the table (``lease_table``), where the isolator
+reads them. The responder is killed when the task is over, and ends by itself a while after isolator and
+keeper.
 Standard input carries its setup as JSON.
 """
 
@@ -33,15 +33,15 @@ from whesl.runtime.node_agent.messages import (
 )
 from whesl.runtime.wire.agent_link import LinkServer, PeerFound, PeerLost
 
-TICK = 0.1  # seconds: the isolator counts silence only as far as this process has run
-ORPHANED = 60.0  # seconds without an isolator and a keeper
+TICK = 0.1  # seconds between updates of the time until which silence counts
+ORPHANED = 60.0  # seconds without an isolator and a keeper after which the responder ends
 
 
 class Responder:
     """The responder.
 
     Args:
-        setup: what it was told.
+        setup: the responder's setup.
     """
 
     def __init__(self, setup: ResponderSetup) -> None:
@@ -50,7 +50,7 @@ class Responder:
             "*", setup.port, setup.keys, FROM_AGENT, listening=setup.listening
         )
         self._attended = time.monotonic()
-        self._watched: dict[int, int] = {}  # by process number: a descriptor of that process
+        self._watched: dict[int, int] = {}  # process descriptors of isolator and keeper, by process number
 
     def run(self) -> None:
         """Answer heartbeats until neither isolator nor keeper is left."""
@@ -81,12 +81,12 @@ class Responder:
     def _answer_to(self, node: str, beat: Beat) -> ToAgent:
         if beat.ended:
             self._table.refuse(node, refused=False)
-        # No answer is noted that may not reach its agent: the agent would hold no lease.
+        # The answer to an agent without a lease is not noted, since it may get lost and leave no lease.
         extends = self._table.answer(node, time.monotonic()) if beat.held else not self._table.refused(node)
         return BeatAnswer(number=beat.number) if extends else BeatRefused(number=beat.number)
 
     def _serves(self) -> bool:
-        """Whether an isolator or its keeper lives, or did a while ago."""
+        """Whether an isolator or its keeper lives, or lived within the last ``ORPHANED`` seconds."""
         now = time.monotonic()
         if any(self._lives(pid) for pid in self._table.served if pid):
             self._attended = now
@@ -103,7 +103,7 @@ class Responder:
 
 def main() -> int:
     """Run the responder."""
-    # The time limit's signals are for the task; answers are needed until the very end.
+    # Signals at the job's time limit are meant for the task; answers are needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
     setup = msgspec.json.decode(sys.stdin.buffer.read(), type=ResponderSetup)

@@ -1,4 +1,4 @@
-"""The isolator's side of the responder: starting it, finding it again, reading what it has answered."""
+"""The isolator's side of the responder: its start, its discovery, and its answers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from whesl.runtime.node_agent.fencing import attempt_processes
 from whesl.runtime.node_agent.messages import Carrier, LinkFile, ResponderSetup
 from whesl.runtime.wire.keys import LinkKeys
 
-RESTART_AFTER = 1.0  # seconds between two starts
+RESTART_AFTER = 1.0  # seconds between two starts of the responder
 
 
 class Leases:
     """The leases of all agents, as the responder has extended them.
 
     Args:
-        nodes: whose agents hold them.
-        keys: of the agents' link.
-        listening: what the responder listens with; closed here. None to look for one that runs.
-        old: what an earlier isolator wrote down of the responder.
+        nodes: the nodes whose agents hold the leases.
+        keys: the keys of the agents' link.
+        listening: the listening socket for a new responder, closed here; None to find a running responder.
+        old: an earlier isolator's link file, which names the running responder.
 
-    Raises WheslError when there is none and none can be started.
+    Raises WheslError when no responder runs and none can be started.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Leases:
             self._find(old)
         self._serve()
 
-    # The process ----------------------------------------------------------------------------------------
+    # The responder's process ----------------------------------------------------------------------------
 
     def _start(self, listening: socket.socket) -> None:
         table, self.table = LeaseTable.make(self._nodes)
@@ -78,7 +78,7 @@ class Leases:
         self.descriptor = table
 
     def _find(self, old: LinkFile) -> None:
-        """Take up the responder that an earlier isolator has started; start another where it is gone."""
+        """Take over the responder of an earlier isolator; start another one where that is gone."""
         carrier = old.responder
         if carrier is not None and attempt_processes.alive(carrier.pid, carrier.started):
             with contextlib.suppress(OSError):
@@ -95,9 +95,9 @@ class Leases:
         self.table.served = (os.getpid(), os.getppid())
 
     def revive(self, now: float) -> bool:
-        """Start another responder where this one has ended; return whether that was done.
+        """Restart the responder if it has ended; return whether it was restarted.
 
-        The agents' leases go on: agents notice that the port refuses connections meanwhile.
+        The agents' leases continue, since agents see that the port refuses connections meanwhile.
         """
         if now < self._start_at or not self._ended():
             return False
@@ -121,9 +121,9 @@ class Leases:
     # The leases -----------------------------------------------------------------------------------------
 
     def given_up(self, node: str) -> bool:
-        """Give a node's lease up for good; False when its agent was answered meanwhile and lives on.
+        """Give a node's lease up for good; return False when its agent was answered meanwhile.
 
-        Only if its answer stays as old as it is may the lease count as over (see ``LeaseTable.answer``).
+        The lease may count as over only if no newer answer was noted meanwhile (see ``LeaseTable.answer``).
         """
         answered = self.table.answered(node)
         self.table.refuse(node, refused=True)
@@ -133,7 +133,7 @@ class Leases:
         return False
 
     def close(self) -> None:
-        """End the responder."""
+        """Kill the responder."""
         if not self._ended():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.carrier.pid, signal.SIGKILL)
@@ -143,7 +143,7 @@ class Leases:
 
 
 def listen(ports: Iterable[int]) -> socket.socket:
-    """Listen on one of these ports, in this order; 0 is any. Both families, where the machine has both.
+    """Listen on the first free port of ``ports``, 0 for any, by IPv4 and IPv6 where the machine has both.
 
     Raises WheslError.
     """

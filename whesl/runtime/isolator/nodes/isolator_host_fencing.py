@@ -1,4 +1,4 @@
-"""An attempt's processes on the isolator's own node: they are killed, or their stacks read."""
+"""Fencing on the isolator's own node: an attempt's processes are killed, or their stacks read."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def kill(
     patience: float = 0.0,
     launchers_ended: Callable[[], None] | None = None,
 ) -> attempt_processes.Killing:
-    """Kill an attempt here.
+    """Kill an attempt's processes on this node.
 
     Args:
         token, runner, steps, patience, launchers_ended: as for ``attempt_processes.kill_all``.
         open_below: directories below which files that are open for writing are noted first.
-        gentle: send SIGTERM first: only the launcher can end the ranks on other nodes.
+        gentle: send SIGTERM first, when only the launcher can end the ranks on other nodes.
     """
     files: dict[bytes, None] = {}
     with contextlib.suppress(OSError):
@@ -45,7 +45,13 @@ def kill(
 
 
 def stacks(node: str, token: str, runner: int | None) -> tuple[str, str]:
-    """Return the stacks of an attempt's processes here as text, and which of them cannot run."""
+    """Return the stacks of an attempt's processes on this node as text, and the processes that cannot run.
+
+    Args:
+        node: this node's name.
+        token: the attempt's token.
+        runner: the process number of the attempt's runner, None when not known.
+    """
     stuck = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token, runner, node=node))
     pids = [process.pid for process in attempt_processes.of_attempt(token, runner)]
     where = f"on {node}:\n" if node else ""

@@ -1,9 +1,9 @@
-"""Whether the job is suspended: its resource manager has stopped it, so that silence means no failure.
+"""Suspension of the job by its resource manager, during which silence means no failure.
 
-A resource manager stops one node after the other, and the node that it stops last sees the others fall
-silent. So the manager is asked before a silence is judged, in a thread of its own, from half of the limit on;
-its answer is waited for until at most ``ANSWER_LIMIT`` after the limit. It also tells for how long the job
-was suspended before, which explains hangs that are found soon after the job was resumed.
+A resource manager stops one node after the other, and on the last node the others seem to fall silent. So the
+manager is asked before a silence is judged, in a thread of its own, from half of the limit on; its answer is
+awaited until at most ``ANSWER_LIMIT`` after the limit. The answer includes the length of earlier suspensions,
+which explains hangs that are found soon after the job was resumed.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1.0  # seconds between two questions
-ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its limit, waits for the answer
+ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence beyond its limit, waits for the answer
 
 
 class Suspension:
     """Asks the resource manager whether the job is suspended.
 
     Args:
-        allocation: the job.
+        allocation: the job's allocation.
     """
 
     def __init__(self, allocation: Allocation) -> None:
@@ -33,32 +33,32 @@ class Suspension:
         self._asking = False
         self._ask_at = 0.0
         self.present = False
-        self.seconds = 0.0  # for how long the job was suspended before, as far as is known
+        self.seconds = 0.0  # the known length of earlier suspensions
         self.asked = 0.0  # when the last answered question was asked, monotonic seconds
 
     @property
     def sockets(self) -> tuple[int, ...]:
-        """What has to be polled for reading."""
+        """The descriptors to poll for reading."""
         return (self._worker.fileno(),) if self._worker is not None else ()
 
     @property
     def knowable(self) -> bool:
-        """Whether the resource manager can tell."""
+        """Whether the resource manager can tell whether the job is suspended."""
         return self._allocation is not None
 
     def ask(self, now: float) -> None:
-        """Ask the resource manager, unless it was asked a moment ago."""
+        """Ask the resource manager, unless it was asked within the last ``AGAIN`` seconds."""
         if self._worker is None or self._asking or now < self._ask_at:
             return
         self._asking, self._ask_at = True, now + AGAIN
         self._worker.submit(self._look, lambda found: self._answered(found, now))
 
     def unanswered(self, since: float) -> bool:
-        """Whether no question asked since a time has been answered."""
+        """Whether the resource manager has answered no question asked since ``since``."""
         return self.knowable and self.asked < since
 
     def poll(self, now: float) -> None:
-        """Take answers; while the job is suspended, go on asking."""
+        """Take answers; ask again while the job is suspended."""
         for call in self._worker.results() if self._worker is not None else ():
             call()
         if self.present:
@@ -69,7 +69,7 @@ class Suspension:
         return self._ask_at if self.present and not self._asking else None
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Make the thread end."""
         if self._worker is not None:
             self._worker.close()
 
@@ -89,10 +89,10 @@ class Suspension:
 
 
 class HeldSilence:
-    """Silence of nodes that is not judged before it is known that the job is not suspended; bounded.
+    """Holds back the judgement of silent nodes for a limited time, until the job is known to run.
 
     Args:
-        suspension: who is asked.
+        suspension: asks whether the job is suspended.
         limit: seconds of silence after which a node is lost.
     """
 
@@ -102,7 +102,12 @@ class HeldSilence:
         self._since: float | None = None
 
     def note(self, doubted: bool, now: float) -> None:
-        """Note whether any node has been silent for half of the limit; then ask."""
+        """Note whether any node has been silent for half of the limit; if so, ask the resource manager.
+
+        Args:
+            doubted: whether any node has been silent for that long.
+            now: monotonic seconds.
+        """
         if not doubted:
             self._since = None
             return
@@ -111,7 +116,7 @@ class HeldSilence:
         self._suspension.ask(now)
 
     def now(self, now: float) -> bool:
-        """Whether silence is not to be judged yet."""
+        """Whether the judgement of silence is held back now."""
         since = self._since
         bound = self._limit / 2 + ANSWER_LIMIT
         return since is not None and now < since + bound and self._suspension.unanswered(since)

@@ -1,8 +1,8 @@
-"""The agents' leases, as numbers in memory that the responder and its isolator share.
+"""The table of the agents' leases, as numbers in memory that responder and isolator share.
 
-The memory has no name (memfd_create(2)), so none is left behind: it goes with the last process that has it.
-An isolator that is started again opens it as the responder's descriptor below /proc. Times are
-CLOCK_MONOTONIC, which is one clock for all processes of a node.
+The memory has no name (memfd_create(2)), so none is left behind: it is freed with the last process that maps
+it. A restarted isolator opens it by the responder's descriptor below /proc. Times are CLOCK_MONOTONIC, which
+is the same clock for all processes of a node.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _CLOSED, _OPEN = 0.0, 1.0
 
 
 class LeaseTable:
-    """The table.
+    """The table of leases, one row for each node.
 
     Args:
-        descriptor: of the memory; stays the caller's.
-        nodes: whose agents hold leases, in the order in which the table was made.
+        descriptor: the memory's descriptor, which the caller closes.
+        nodes: the nodes whose agents hold leases, in the order in which the table was made.
 
-    Raises OSError when the descriptor is of something else.
+    Raises OSError when the descriptor is of another file.
     """
 
-    tick = SharedNumber(_TICK)  # until when the responder, which writes both, has run; 0 before it does
-    since = SharedNumber(_SINCE)  # since when it has run without being stopped
+    tick = SharedNumber(_TICK)  # time until which the responder has run, written by it; 0 before it runs
+    since = SharedNumber(_SINCE)  # time since which the responder has run without a stop, written by it
 
     def __init__(self, descriptor: int, nodes: tuple[str, ...]) -> None:
         size = _SIZE * (_HEADER + _COLUMNS * len(nodes))
@@ -41,7 +41,7 @@ class LeaseTable:
 
     @classmethod
     def make(cls, nodes: tuple[str, ...]) -> tuple[int, LeaseTable]:
-        """Make an empty table; return the descriptor of its memory, too."""
+        """Make an empty table; return the descriptor of its memory, and the table."""
         descriptor = os.memfd_create("whesl-leases", os.MFD_CLOEXEC)
         os.truncate(descriptor, _SIZE * (_HEADER + _COLUMNS * len(nodes)))
         return descriptor, cls(descriptor, nodes)
@@ -50,20 +50,24 @@ class LeaseTable:
         return node in self._rows
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Unmap the memory."""
         self.numbers.release()
         self._map.close()
 
-    # What the responder writes --------------------------------------------------------------------------
+    # Fields that the responder writes -------------------------------------------------------------------
 
     def answered(self, node: str) -> float:
-        """Return when a node's heartbeat was answered last, 0 for never."""
+        """Return the time of the last answered heartbeat of a node, 0 for never."""
         return self.numbers[self._rows[node] + _ANSWERED]
 
     def answer(self, node: str, now: float) -> bool:
-        """Note an answer before it is sent; False when it must not be, since the lease was given up.
+        """Note an answer before it is sent; return False for a lease that was given up, to send no answer.
 
-        Isolator and responder both write before they read: one of the two sees what the other has written.
+        Isolator and responder both write before they read, so that one of them sees the other's write.
+
+        Args:
+            node: the node whose heartbeat is answered.
+            now: the time of the answer.
         """
         row = self._rows[node]
         before = self.numbers[row + _ANSWERED]
@@ -78,22 +82,32 @@ class LeaseTable:
         return self.numbers[self._rows[node] + _LINK] == _OPEN
 
     def connect(self, node: str, *, is_open: bool) -> None:
-        """Note that a connection was made or has closed."""
+        """Note that an agent's connection to the responder was made or has closed.
+
+        Args:
+            node: the agent's node.
+            is_open: whether the connection is open.
+        """
         self.numbers[self._rows[node] + _LINK] = _OPEN if is_open else _CLOSED
 
-    # What the isolator writes ---------------------------------------------------------------------------
+    # Fields that the isolator writes --------------------------------------------------------------------
 
     def refused(self, node: str) -> bool:
-        """Return whether a node's lease was given up: it is not extended before all has ended there."""
+        """Return whether a node's lease was given up: it is not extended until the attempt there ended."""
         return bool(self.numbers[self._rows[node] + _REFUSED])
 
     def refuse(self, node: str, *, refused: bool) -> None:
-        """Give a node's lease up, or (the responder, once its agent has ended everything) allow it again."""
+        """Give up a node's lease, or allow it again once the agent has ended the attempt there.
+
+        Args:
+            node: the node.
+            refused: whether the lease is given up.
+        """
         self.numbers[self._rows[node] + _REFUSED] = float(refused)
 
     @property
     def served(self) -> tuple[int, int]:
-        """The isolator and its keeper, by process number; 0 for none."""
+        """The process numbers of the isolator and its keeper; 0 for none."""
         return int(self.numbers[_OWNER]), int(self.numbers[_KEEPER])
 
     @served.setter

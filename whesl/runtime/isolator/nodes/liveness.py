@@ -1,4 +1,4 @@
-"""How long each agent has been silent, and when its node counts as lost. Pure."""
+"""The silence of each agent, and the loss of nodes that follows from it. Pure."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable
 import msgspec
 
 GRACE = 0.2
-# When the resource manager's daemon is looked at, seconds after the connection of a node's agent has closed:
-# more and more seldom, since each look is a connection; a daemon that dies after the agent is still seen.
+# Seconds after the end of an agent's connection at which the resource manager's daemon on its node is looked
+# at. The intervals grow, since each look is a connection; the death of a slower daemon is still seen.
 LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-# Seconds between two looks after these, at a node that lives without an agent.
+# Seconds between two later looks at a node that lives without an agent.
 LOOK_SELDOM = 10.0
-# Two looks, so many seconds apart, have to find the daemon ended. An agent that was killed alone is back by
+# Seconds between the two looks that have to find the daemon ended; an agent that was killed alone is back by
 # then.
 CONFIRM = 0.05
-# Connections that closed while the isolator did not run may come back within so many seconds of its return.
+# Seconds after the isolator's return within which connections that closed while it did not run may come back.
 SETTLING = 2.0
-# Seconds from the end of a lease until its agent has killed the attempt: LAST_CALL, and the killing.
+# Seconds from the end of a lease until its agent has killed the attempt: LAST_CALL, plus time to kill.
 LEASE_MARGIN = 0.6
 
 
 class NodeUp(msgspec.Struct, frozen=True):
-    """An agent is there (again)."""
+    """A node's agent was heard for the first time, or again."""
 
     node: str
 
@@ -36,25 +36,25 @@ class NodeLost(msgspec.Struct, frozen=True):
 
 
 class _Peer(msgspec.Struct):
-    heard: float = 0.0  # when its last heartbeat came, 0: never
-    closed: float | None = None  # when its connection closed
-    excused: bool = False  # the connection closed because the step that carried the agents ended
+    heard: float = 0.0  # time of the agent's last heartbeat, 0: never
+    closed: float | None = None  # time at which the agent's connection closed
+    excused: bool = False  # the agent's connection closed because its step ended
     lost: bool = False
-    dead: bool = False  # the resource manager's daemon on its node has ended as well
-    unheld: bool = False  # the node lives, and no agent there holds its lease
-    looks: int = 0  # looks at the node's daemon since the connection closed
-    # when the first of the looks was that found the daemon ended, without a break
+    dead: bool = False  # the resource manager's daemon on the node has ended as well
+    unheld: bool = False  # the node lives, and no agent there holds the node's lease
+    looks: int = 0  # number of looks at the node's daemon since the connection closed
+    # Time of the first in the present row of looks that found the daemon ended.
     first_gone: float | None = None
-    look_at: float | None = None  # when the next look is due
+    look_at: float | None = None  # time of the next look at the daemon
 
 
 class Silence:
-    """How long each agent has been silent: pure, on a monotonic clock. Times in seconds.
+    """The silence of each agent: pure, on a monotonic clock. Times in seconds.
 
     Args:
-        nodes: whose agents are expected.
-        limit: silence after which a node is lost; also the agents' lease.
-        grace: how long a closed connection may take to come back.
+        nodes: the nodes whose agents are expected.
+        limit: silence after which a node is lost; also the length of the agents' leases.
+        grace: time for a closed connection to come back.
     """
 
     def __init__(self, nodes: Iterable[str], limit: float, grace: float = GRACE) -> None:
@@ -68,7 +68,12 @@ class Silence:
         return node in self._peers
 
     def heard(self, node: str, now: float) -> bool:
-        """Note a sign of life; True when the node was lost or new."""
+        """Note a sign of life of a node's agent; return True when the node was lost or new.
+
+        Args:
+            node: the agent's node.
+            now: the time of the sign.
+        """
         peer = self._peers.get(node)
         if peer is None:
             return False
@@ -77,7 +82,12 @@ class Silence:
         return back
 
     def answered(self, node: str, when: float) -> bool:
-        """Note when a node's heartbeat was answered last; True when the node was lost or new."""
+        """Note the time of a node's last answered heartbeat; return True when the node was lost or new.
+
+        Args:
+            node: the agent's node.
+            when: the time of the answer, 0 for never.
+        """
         peer = self._peers.get(node)
         if peer is None or when <= peer.heard:
             return False
@@ -87,22 +97,27 @@ class Silence:
         return False
 
     def began(self, since: float) -> None:
-        """Note that the isolator did not listen until now, so no silence began earlier."""
+        """Note that nobody listened before ``since``, so that no silence began earlier."""
         self._since = max(self._since, since)
 
     def stopped(self, now: float) -> None:
-        """Note that this process did not run until now: what it heard is old, connections have to settle."""
+        """Note that this process did not run until now: silence begins anew, connections have to settle."""
         self.began(now)
         self._settled = now + SETTLING
 
     def closed(self, node: str, now: float) -> None:
-        """Note that a node's connection has closed."""
+        """Note that the connection of a node's agent has closed.
+
+        Args:
+            node: the agent's node.
+            now: the present time.
+        """
         peer = self._peers.get(node)
         if peer is not None and peer.closed is None:
             peer.closed = peer.look_at = now
 
     def doubtful(self, now: float) -> list[str]:
-        """Return the nodes whose resource manager's daemon has to be looked at now.
+        """Return the nodes on which the resource manager's daemon has to be looked at now.
 
         A node is returned once for each look; ``witnessed`` takes the look's result.
         """
@@ -118,17 +133,17 @@ class Silence:
         """Take the result of a look at a node's daemon.
 
         Args:
-            node: which.
-            gone: the daemon has surely ended; False: the node lives; None: nothing was seen.
-            closed: ``closed_since`` at the time of the question; answers on earlier closings are dropped.
-            now: the clock.
+            node: the node.
+            gone: True: the daemon has surely ended; False: the node lives; None: nothing was seen.
+            closed: ``closed_since`` at the time of the question; results about earlier closings are dropped.
+            now: the present time.
         """
         peer = self._peers.get(node)
         if peer is None or peer.closed is None or peer.closed != closed or peer.dead:
             return
         if not gone:
             peer.first_gone = None
-            # The node lived after its agent had gone: that stays true of a node that is cut off afterwards.
+            # The node has lived after its agent was gone, which stays true when the node is cut off later.
             peer.unheld = peer.unheld or gone is False
             if peer.looks < len(LOOKS):
                 peer.look_at = peer.closed + LOOKS[peer.looks]
@@ -143,7 +158,7 @@ class Silence:
             peer.look_at = peer.first_gone + CONFIRM
 
     def closed_since(self, node: str) -> float | None:
-        """Return when a node's connection closed, None while it is open."""
+        """Return the time at which the connection of a node's agent closed, None while it is open."""
         peer = self._peers.get(node)
         return peer.closed if peer is not None else None
 
@@ -151,10 +166,10 @@ class Silence:
         """Return the nodes that count as lost from now on, each once.
 
         Args:
-            now: the clock.
-            listened: until when the responder has listened for heartbeats.
-            step_over: the step that carries the agents has just ended, which closes connections although the
-                nodes live; then only the full limit counts, until an agent is heard again.
+            now: the present time.
+            listened: the time until which the responder has listened for heartbeats.
+            step_over: whether the agents' step has just ended, which closes connections although the nodes
+                live; then only the full limit counts, until an agent is heard again.
         """
         found = []
         for node, peer in self._peers.items():
@@ -178,7 +193,7 @@ class Silence:
         return found
 
     def doubted(self, now: float) -> bool:
-        """Whether a node that is not lost has been silent for half of what makes it so."""
+        """Whether any node that is not lost has been silent for half of the limit."""
         half = now - self._limit / 2
         return any(
             peer.heard and not peer.lost and max(peer.heard, self._since) <= half
@@ -186,7 +201,7 @@ class Silence:
         )
 
     def undecided(self) -> bool:
-        """Whether a connection has closed, and whether its node is lost is not known yet."""
+        """Whether the connection of any agent has closed, and the loss of its node is not decided yet."""
         return any(
             peer.closed is not None and not peer.lost and not peer.excused for peer in self._peers.values()
         )
@@ -197,35 +212,40 @@ class Silence:
         return peer is not None and peer.lost
 
     def present(self, node: str) -> bool:
-        """Whether a node's agent was heard of and is not lost."""
+        """Whether a node's agent was heard and the node is not lost."""
         peer = self._peers.get(node)
         return peer is not None and bool(peer.heard) and not peer.lost
 
     def is_dead(self, node: str) -> bool:
-        """Whether agent and daemon of a node have both ended: nothing runs there, no lease is waited for."""
+        """Whether a node's agent and daemon have both ended, so that its lease need not be awaited."""
         return self._peers[node].dead
 
     def unheld(self, node: str) -> bool:
-        """Whether a node lived on after its agent had gone, and no other one was heard."""
+        """Whether a node lived on after its agent was gone, and no other agent was heard there."""
         return self._peers[node].unheld
 
     def lease_over(self, node: str, now: float) -> bool:
-        """Whether the lease of a node's agent has surely run out, so that it has killed the attempt."""
+        """Whether the lease of a node's agent has surely run out, so that the agent has killed the attempt.
+
+        Args:
+            node: the agent's node.
+            now: the present time.
+        """
         peer = self._peers[node]
         return not peer.unheld and now >= max(peer.heard, self._since) + self._limit + LEASE_MARGIN
 
     def never_heard(self) -> tuple[str, ...]:
-        """Return the nodes whose agent never spoke."""
+        """Return the nodes whose agent was never heard."""
         return tuple(node for node, peer in self._peers.items() if not peer.heard)
 
     def absent(self) -> tuple[str, ...]:
-        """Return the nodes without an agent now."""
+        """Return the nodes without a connected agent."""
         return tuple(n for n, peer in self._peers.items() if not peer.heard or peer.closed is not None)
 
     def next_deadline(self, after: float = math.inf) -> float | None:
-        """Return when ``lost``, ``doubtful``, ``lease_over`` or ``doubted`` may have something new to say.
+        """Return when ``lost``, ``doubtful``, ``lease_over`` or ``doubted`` may return a new result.
 
-        ``after``: when these methods were called last.
+        ``after``: the time of the last calls of these methods.
         """
         times = []
         for peer in self._peers.values():

@@ -1,4 +1,4 @@
-"""The states of the task's nodes, as the resource manager reports them by itself and when asked."""
+"""The states of the task's nodes by the resource manager's own reports, and by its answers."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 ASK_EVERY = 5.0
-# Seconds between two questions while a node is suspected: the resource manager may know more any moment.
+# Seconds between two questions to the resource manager while a node is suspected.
 ASK_WHEN_LOST = 0.5
-# How long an attempt's end waits for the resource manager's report on the nodes, seconds.
+# Seconds for which an attempt's end waits for the resource manager's report on the nodes.
 ANSWER_LIMIT = 3.0
-# Seconds until it is asked again about an attempt's end: a command in a job that is being ended is ended,
-# too.
+# Seconds until the resource manager is asked again about an attempt's end, since the asking command may be
+# killed with the job.
 AGAIN = 0.3
 
 
 class NodeStates:
-    """What the resource manager reports of the nodes.
+    """The resource manager's reports on the nodes.
 
     Args:
-        allocation: is asked.
+        allocation: the allocation to ask about.
         asker: the thread that asks; an answer may take half a minute when the manager is busy, as when nodes
             die.
-        nodes: the allocation's.
-        changed: takes a node, its new state, and the source of the report.
-        answered: is called after each answer.
+        nodes: the allocation's nodes.
+        changed: takes a node, its new state, and the reason of the report.
+        answered: called after each answer.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class NodeStates:
         self._changed = changed
         self._answered = answered
         self._states: dict[str, NodeState] = {}
-        self._heard: set[str] = set()  # nodes of which the manager has told since it was last asked
+        self._heard: set[str] = set()  # nodes reported by the resource manager since the last question
         self.asking = False
         self.due = time.monotonic() + ASK_EVERY
-        self._asked_for = 0  # the attempt whose end was asked about
+        self._asked_for = 0  # the attempt of the last question about an end
         self._answer_by = 0.0
         self._open = False  # whether the question about the attempt's end has no answer yet
-        self._outdated = False  # whether the answer that is under way belongs to an older question
+        self._outdated = False  # whether the pending answer belongs to an older question
 
     def down(self, node: str) -> bool:
-        """Whether a node is down by the last report, or no longer belongs to the job."""
+        """Whether the last report calls a node down, or released from the job."""
         return self._states.get(node, NodeState.UP).unusable
 
     def released(self, node: str) -> bool:
@@ -65,7 +65,12 @@ class NodeStates:
         return self._states.get(node) is NodeState.RELEASED
 
     def poll(self, now: float, *, hurry: bool) -> None:
-        """Ask the resource manager when it is time; ``hurry``: ask again soon."""
+        """Ask the resource manager when a question is due.
+
+        Args:
+            now: monotonic seconds.
+            hurry: whether to ask again soon.
+        """
         if now >= self.due and not self.asking:
             self._ask(now, hurry=hurry)
 
@@ -90,13 +95,13 @@ class NodeStates:
             self._open = False
         self._outdated = False
         for node, state in (states or {}).items():
-            # An answer may be older than a report that came meanwhile.
+            # The answer may be older than a report on the node that came meanwhile.
             if node not in self._heard:
                 self._take(node, state, "resource manager")
         self._answered()
 
     def hear(self, event: NodeEvent) -> None:
-        """Take a node event that the resource manager sent unasked."""
+        """Take a node event that the resource manager has sent by itself."""
         if event.node in self._nodes:
             self._heard.add(event.node)
             self._take(event.node, event.state, event.reason or "resource manager")
@@ -109,10 +114,13 @@ class NodeStates:
             self._changed(node, state, reason)
 
     def at_end(self, attempt: int, now: float, *, ours: bool) -> bool:
-        """Ask once about an attempt's end; return whether that is the first time it is asked about.
+        """Ask once about an attempt's end; return whether this is the first call for the attempt.
 
-        ``ours``: the isolator has ended it. That needs no explanation, and the next start waits for the same
-        processor.
+        Args:
+            attempt: the attempt's number.
+            now: monotonic seconds.
+            ours: whether the isolator has ended the attempt, so that the end needs no explanation and no
+                question delays the next start.
         """
         if self._asked_for == attempt:
             return False
@@ -124,5 +132,10 @@ class NodeStates:
         return True
 
     def waits(self, now: float, *, also: bool = False) -> bool:
-        """Whether an answer about an attempt's end may still come in time; ``also``: what else is awaited."""
+        """Whether an attempt's end still waits for an answer.
+
+        Args:
+            now: monotonic seconds.
+            also: whether another report is awaited.
+        """
         return (self._open or also) and now < self._answer_by

@@ -1,11 +1,11 @@
-"""One allocation's account of its nodes: which task uses which. Standard library only.
+"""An allocation's account of the nodes that each task uses. Standard library only.
 
-Several tasks may run in one allocation (pilots, ``whesl exec ... &``). Those that take a part of the nodes
-write down which, so that they take different ones as long as there are enough, and no two take one spare.
-The account is a table, a file for each change of it: ``NUMBER`` can be made once by link(2), by one of all
-processes of all hosts, and the highest number counts. A process that was slower reads again. A claim is over
-with its
-task: when that has a result, or nobody holds its lock. So a task that is killed has nothing to give back.
+Several tasks may run in one allocation (pilots, ``whesl exec ... &``). Tasks that use a part of the nodes
+claim them in the account, so that they use different nodes as long as there are enough, and no two take the
+same spare. The account is a table, with a file ``NUMBER`` for each change: by link(2), only one process of
+all hosts can make a file of that name, and the highest number counts. A slower process reads the table again.
+A claim ends with its task, when the task has a result or its lock is free, so a killed task need not give
+its nodes back.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import os
 from whesl.files import file_retry
 from whesl.runtime.locking import takeover_lock
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Table = dict[str, list[str]]
 _FOLDER = "allocations"
-_TRIES = 1000  # how often a change is tried again since another task was faster
-_KEPT = 64  # newest states that are kept, so that none of their numbers can be made twice
+_TRIES = 1000  # tries to change the account while other tasks are faster
+_KEPT = 64  # number of newest states that are kept, so that their numbers cannot be used twice
 
 
 def account(home: str, rjms: str, job: str, restarts: int) -> str:
@@ -32,8 +32,8 @@ def account(home: str, rjms: str, job: str, restarts: int) -> str:
 
     Args:
         home: the WHESL home.
-        rjms, job: the resource manager and its job.
-        restarts: how often the job ran again; each run has other nodes.
+        rjms, job: the resource manager and the job's id.
+        restarts: number of requeues of the job, since each run has other nodes.
     """
     return f"{home}/{_FOLDER}/{rjms}-{job.replace('/', '_')}.{restarts}"
 
@@ -41,15 +41,15 @@ def account(home: str, rjms: str, job: str, restarts: int) -> str:
 def claim(
     directory: str, task: str, choose: Callable[[frozenset[str], Sequence[str]], Sequence[str]]
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Write down which nodes a task uses, in the place of those that it has used before.
+    """Claim nodes for a task in place of the nodes that the task has claimed before.
 
     Args:
         directory: the account; made when missing.
         task: the task's directory.
-        choose: returns the nodes that the task is to use; it is given those that other tasks use, and those
-            that the task has claimed before. It may be called several times, since others claim meanwhile.
+        choose: returns the nodes that the task will use, given the nodes of other tasks and the nodes that
+            the task has claimed before; called again when another task claims nodes meanwhile.
 
-    Returns the chosen nodes, and those that other tasks use. Raises OSError.
+    Returns the chosen nodes, and the nodes of other tasks. Raises OSError.
     """
     file_retry.make_directory(os.path.dirname(directory))  # noqa: PTH120 - pathlib costs milliseconds
     file_retry.make_directory(directory)
@@ -66,15 +66,15 @@ def claim(
 def exchange(
     directory: str, task: str, wanted: Sequence[str], shared: frozenset[str] = frozenset()
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Claim nodes in the place of those that a task has, unless a new one of them is another task's.
+    """Claim nodes in place of a task's nodes, unless another task uses one of the new nodes.
 
     Args:
         directory: the account.
         task: the task's directory.
-        wanted: the nodes that it is to use.
-        shared: those of them that other tasks may use, too.
+        wanted: the nodes that the task will use.
+        shared: those of the wanted nodes that other tasks may use, too.
 
-    Returns the nodes for which the claim is refused (then nothing has changed), and all that other tasks use.
+    Returns the refused nodes (if there are any, the claim is unchanged), and all nodes of other tasks.
     Raises OSError.
     """
     refused = frozenset[str]()
@@ -89,21 +89,21 @@ def exchange(
 
 
 def newest(directory: str) -> tuple[int, Table]:
-    """Return the number and the content of the account, 0 and nothing without one. Raises OSError."""
+    """Return the newest state's number and table, 0 and {} for an empty account. Raises OSError."""
     while True:
         names = file_retry.retried(lambda: os.listdir(directory))  # noqa: PTH208
         numbers = [int(name) for name in names if name.isdecimal()]
         if not numbers:
             return 0, {}
         content = file_retry.content(f"{directory}/{max(numbers)}")
-        if content is not None:  # else there is a newer one by now
+        if content is not None:  # else a newer state has replaced this one
             return max(numbers), _decoded(content)
 
 
 def _decoded(content: bytes) -> Table:
     try:
         said = json.loads(content)
-    except ValueError:  # damaged: each task in it claims its nodes again with its next attempt
+    except ValueError:  # a damaged table: each task claims its nodes again with its next attempt
         return {}
     pairs: Mapping[str, object] = said if isinstance(said, dict) else {}
     return {
@@ -114,7 +114,7 @@ def _decoded(content: bytes) -> Table:
 
 
 def _written(directory: str, number: int, table: Table) -> bool:
-    """Write the account's next state; False when another one was faster."""
+    """Write the account's next state; return False when another process was faster."""
     beside = f"{directory}/.{os.urandom(8).hex()}"
     file_retry.replace(beside, json.dumps(table).encode())
     try:
@@ -126,12 +126,12 @@ def _written(directory: str, number: int, table: Table) -> bool:
             os.unlink(beside)  # noqa: PTH108
     with contextlib.suppress(OSError):
         os.unlink(f"{directory}/{number - _KEPT}")  # noqa: PTH108
-    # A process may have slept since a state so old that its number was free again: its change does not count.
+    # A stopped process may return when its number was removed and free again: its change does not count.
     return newest(directory)[0] < number + _KEPT // 2
 
 
 def lives(task: str) -> bool:
-    """Whether a task is still run: it has no result, and somebody holds its lock as far as can be told."""
+    """Whether a task still runs: it has no result, and a process holds its lock."""
     if file_retry.exists(f"{task}/result.json"):
         return False
     return takeover_lock.holder(f"{task}/lock") is not None
@@ -142,17 +142,17 @@ def neighbours(directory: str, task: str) -> bool:
 
     Args:
         directory: the account.
-        task: the directory of the task that asks.
+        task: the directory of the asking task, which does not count.
     """
     return any(lives(whose) for whose in newest(directory)[1] if whose != task)
 
 
 def forget(home: str, before: float) -> None:
-    """Remove the accounts that no task uses any more and that have not changed since.
+    """Remove the accounts that no task uses any more, and that are older than ``before``.
 
     Args:
         home: the WHESL home.
-        before: seconds since the epoch; a task of an account that is changed later may be beginning.
+        before: seconds since the epoch; a task of an account with a later change may be starting.
     """
     with contextlib.suppress(OSError), os.scandir(f"{home}/{_FOLDER}") as accounts:
         for account in accounts:

@@ -1,4 +1,4 @@
-"""The task's nodes, the isolator's own among them: fencing, stacks, signals, and which nodes are lost."""
+"""Actions on the task's nodes, including the isolator's own: fencing, stacks, signals, and lost nodes."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 RETRY = 0.25
 REPEAT = 0.1  # seconds between two requests to kill, while a launcher may end by itself
-# How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
+# Seconds for a launcher to end after its ranks were killed; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
-# Seconds after a launcher's end within which the loss of the node that it ended of is reported.
+# Seconds after a launcher's end within which the loss of a node that has caused the end is reported.
 HEARING = 0.15
 
 
 class Nodes:
-    """All that is done on nodes.
+    """The task's nodes.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
         job: the task.
-        allocation: the resource manager's inside face.
-        worker: where local killing happens.
-        asker: where the resource manager is asked; that may take half a minute when it is busy, which is just
-            when nodes die, and no recovery may wait for it.
+        allocation: the resource manager inside the job.
+        worker: the thread that kills processes on this node.
+        asker: the thread that asks the resource manager; an answer may take half a minute when the manager is
+            busy, as when nodes die, and no recovery may wait for it.
         feed: takes events.
-        half_ended: the attempt that an earlier isolator had begun to end; nobody knows how far it came.
+        half_ended: the attempt that an earlier isolator had begun to end, with an unknown result.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Nodes:
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
         self._fenced: tuple[str, ...] = ()  # the nodes that the fenced attempt ran on
-        # The attempt whose launchers were seen: once killed, they cannot be found again.
+        # An attempt and the process numbers of its launchers, which cannot be found again once killed.
         self._launchers: tuple[int, set[int]] = (0, set())
-        # By node: the attempts that its agent could not be asked to end.
+        # By node: the tokens of attempts that the node's agent could not be asked to end.
         self._owed: dict[str, list[str]] = {}
         self._stacks: Stacks | None = None
         self._probe = Probe(job, worker, self._find_program, feed)
@@ -106,7 +106,7 @@ class Nodes:
             self._start_agents()
 
     def _start_agents(self) -> None:
-        # Only here: most tasks have one node, and the server's side of the link is a heavy import.
+        # Imported here since most tasks have one node, and the link's server is a slow import.
         from whesl.runtime.isolator.nodes.agent_supervisor import Agents
 
         job = self._job
@@ -130,7 +130,7 @@ class Nodes:
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
-        """What has to be polled for reading."""
+        """The sockets and descriptors to poll for reading."""
         return (
             *self.suspension.sockets,
             *self._places.sockets,
@@ -139,7 +139,7 @@ class Nodes:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The nodes that are lost now, by their agent's silence or by the resource manager's report."""
+        """The nodes that are lost now, by the silence of their agents or a report of the resource manager."""
         return tuple(node for node in self._remote if self._states.down(node) or self._silence.is_lost(node))
 
     def next_deadline(self, now: float) -> float | None:
@@ -156,7 +156,7 @@ class Nodes:
         return min(times, default=None)
 
     def poll(self, now: float) -> None:
-        """Take in what has happened, and feed events."""
+        """Take news of agents and the resource manager, and feed the resulting events."""
         self.suspension.poll(now)
         for fact in self._agents.poll(now) if self._agents else ():
             if isinstance(fact, NodeLost):
@@ -196,7 +196,7 @@ class Nodes:
         self._silence.stopped(now)
 
     def _came_back(self, node: str) -> None:
-        """Have a node that is back end all earlier attempts, also one that the end of its lease has ended."""
+        """Ask the agent of a returned node to end all earlier attempts, even if its lease has ended them."""
         if self._agents is None:
             return
         if self._fence is not None and node in self._fence.waiting:
@@ -205,9 +205,13 @@ class Nodes:
             self._agents.kill(node, token)
 
     def may_tell_more(self, attempt: int, now: float) -> bool:
-        """Whether an attempt's failure has to wait for reports on the nodes; bounded.
+        """Whether an attempt's failure has to wait, for a limited time, for reports on the nodes.
 
-        A launcher ends in the moment in which a node dies or is called down, before the isolator hears of it.
+        A launcher ends at the moment when a node dies or is called down, before the isolator hears of that.
+
+        Args:
+            attempt: the attempt's number.
+            now: monotonic seconds.
         """
         if not self._remote:
             return False
@@ -217,14 +221,14 @@ class Nodes:
         return self._states.waits(now, also=also)
 
     def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
-        """Whether an attempt's success has to wait for the resource manager's report on its nodes; bounded.
+        """Whether an attempt's success has to wait, for a limited time, for a report on its nodes.
 
-        A node whose agent is there is there, too. But an attempt may end before its agents have begun, and
-        a launcher ends with 0 in the moment in which the node of some of its ranks is called down.
+        A node with a living agent is not lost. But an attempt may end before its agents have started, and a
+        launcher may end with 0 at the moment when the node of some of its ranks is called down.
 
         Args:
             attempt: the attempt's number.
-            used: the nodes that it ran on.
+            used: the nodes that the attempt ran on.
             now: monotonic seconds.
         """
         there = (node not in self._remote or self._silence.present(node) for node in used)
@@ -234,7 +238,12 @@ class Nodes:
         return self._states.waits(now, also=self._places.holds)
 
     def probe(self, attempt: int, token: str, runner: int | None) -> None:
-        """Look for an attempt's program until it is seen; ProgramSeen follows. Arguments as for ``fence``."""
+        """Look for an attempt's program until it is seen; ProgramSeen follows.
+
+        Args:
+            attempt: the attempt's number.
+            token, runner: as for ``fence``.
+        """
         self._probe.begin(attempt, token, runner)
 
     def _find_program(self, token: str) -> None:
@@ -242,25 +251,24 @@ class Nodes:
             self._agents.find_program(token)
 
     def hear(self, event: NodeEvent) -> None:
-        """Take a node event that the resource manager sent unasked."""
+        """Take a node event that the resource manager has sent by itself."""
         self._states.hear(event)
 
     def _changed(self, node: str, state: NodeState, reason: str) -> None:
         if state is NodeState.UP and self._silence.is_lost(node):
-            # The resource manager is slower than the agents: what an agent reports holds until the agent
-            # reports another.
+            # The resource manager's reports are late: a silent node is up only when its agent is heard.
             return
         self._places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
     # Fencing -----------------------------------------------------------------------------------------
 
     def fence(self, command: KillAttempt, token: str, runner: int | None) -> None:
-        """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows.
+        """End an attempt on all nodes; KillConfirmed or KillUnconfirmed follows.
 
         Args:
-            command: which attempt, and what to note first.
-            token: the attempt's.
-            runner: its runner's process number, where that is known.
+            command: the attempt to end, and the directories of open files to note first.
+            token: the attempt's token.
+            runner: the process number of the attempt's runner, None when not known.
         """
         self._ending = command.attempt
         self._places.forget()
@@ -270,7 +278,7 @@ class Nodes:
             return
         holder = self._allocation
         if isinstance(holder, JobHolder):
-            # Jobs of the attempt that wait would start on the freed nodes, unseen by what kills.
+            # The attempt's waiting jobs would start on the freed nodes, unseen by the search for processes.
             self._worker.submit(holder.end_jobs, lambda _: self._fence_attempt(command, token, runner))
         else:
             self._fence_attempt(command, token, runner)
@@ -304,9 +312,9 @@ class Nodes:
         def launchers_ended() -> None:
             self._worker.tell(ask_again)
 
-        # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
+        # Without agents, only the launcher can end its ranks on the other nodes, so it is asked to end.
         gentle = bool(self._remote) and self._agents is None
-        # The launcher would wait for the ranks of a lost node; a spare has none.
+        # A launcher would wait for the ranks of a lost node in use, so it is given no time.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
         def kill() -> Killing:
@@ -318,7 +326,7 @@ class Nodes:
                 patience=patience,
                 launchers_ended=launchers_ended,
             )
-            # The script is dead now. What it submitted in its last moments is ended and looked for again.
+            # The script is dead now: jobs that it has just submitted are ended, and processes killed again.
             if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
                 more = isolator_host_fencing.kill(token, runner)
                 killed = msgspec.structs.replace(
@@ -339,9 +347,9 @@ class Nodes:
         fence.local(result.count, left, result.open_files, forced=result.forced, strange=result.strange)
 
     def _ask_whose(self, fence: Fence) -> bool:
-        """Ask the resource manager whether strange steps are the attempt's; False where it need not be asked.
+        """Ask the resource manager for the owner of strange steps; return False where it need not be asked.
 
-        Only for steps whose processes have neither token nor mark, and whose siblings have none either.
+        Strange steps are those without any process that has a token or mark.
         """
         manager = self._allocation
         if not fence.strange or not fence.launchers or not isinstance(manager, StepHolder):
@@ -382,7 +390,7 @@ class Nodes:
         fence.check(self._silence, now)
         if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
-                # Ranks that the launcher was about to start have to die, or the launcher would not end.
+                # Ranks that the launcher was about to start have to die, too, or the launcher would not end.
                 self._fence_again(fence, now)
             self._check_at = now + (RETRY if fence.here else REPEAT)
             return
@@ -399,7 +407,7 @@ class Nodes:
                 seconds=now - fence.began,
                 killed=fence.killed,
                 open_files=fence.open_files,
-                # A spare, or a node that was lost before, had nothing to answer.
+                # Only nodes of the attempt count: spares, and nodes lost before, had no processes of it.
                 unreachable=tuple(node for node in fence.unreachable if node in self._fenced),
                 unasked=tuple(node for node in fence.unasked if node in self._fenced),
                 lingering=self._fenced if fence.forced else (),
@@ -409,7 +417,12 @@ class Nodes:
     # Stacks and signals --------------------------------------------------------------------------------
 
     def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
-        """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
+        """Read stacks on all nodes within a time limit; a kill that comes meanwhile waits for the end.
+
+        Args:
+            command: the attempt.
+            token, runner: as for ``fence``.
+        """
         now = time.monotonic()
         stacks = Stacks(command.attempt, token, set(), now + isolator_host_fencing.STACKS_LIMIT)
         stacks.texts = []
@@ -452,7 +465,13 @@ class Nodes:
             self.fence(*deferred)
 
     def signal(self, command: SignalAttempt, token: str, here: Callable[[], int | None]) -> None:
-        """Send a signal to those processes of the attempt that handle it; ``here`` does so on this node."""
+        """Send a signal to those processes of the attempt that handle it.
+
+        Args:
+            command: the signal, and the configuration's version that it announces.
+            token: the attempt's token.
+            here: sends the signal on this node, and returns the number of processes; None after the end.
+        """
         if command.version:
             self._held_signal.hold(here, time.monotonic())
         else:
@@ -461,7 +480,7 @@ class Nodes:
             self._agents.signal(token, command.signum, command.version)
 
     def close(self) -> None:
-        """Dismiss the agents."""
+        """Stop asking the resource manager, and dismiss the agents."""
         self.suspension.close()
         self._places.close()
         if self._agents is not None:

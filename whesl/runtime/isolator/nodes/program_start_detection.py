@@ -1,8 +1,8 @@
-"""The startup probe: whether an attempt's program runs, or so far its launcher alone.
+"""The startup probe: whether an attempt's program runs, or only its launcher so far.
 
 A rank is a process of the attempt outside the sessions of its runner and command, as the resource manager's
 daemons start them, or one with a rank in its environment, as ``mpirun`` starts them on its own node. Where
-the task names no launcher, whatever its runner has started is the program.
+the task names no launcher, any process that its runner has started is the program.
 """
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
 
-# Seconds between two looks: after the first, and at most.
+# Seconds between two looks: the first interval, and the longest.
 FIRST_LOOK = 0.02
 LONGEST = 1.0
-# Words of a command that may be its script; an interpreter and its options may precede it.
+# Number of a command's first words that may be its script, after an interpreter and its options.
 _WORDS = 4
-_SCRIPT = 1 << 18  # bytes of a script that are searched for a launcher
+_SCRIPT = 1 << 18  # number of bytes of a script that are searched for a launcher
 _LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
-# Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments. Slurm numbers
-# the batch script's own step -5 (26.05), and that of an interactive shell in the same way (slurm.h).
+# Variables of ranks that are not set in a batch script, by srun(1), flux-run(1), and the process environments
+# of Open MPI and MPICH. Slurm numbers the step of a batch script -5 (26.05), and that of an interactive shell
+# in the same way (slurm.h).
 _RANKS = re.compile(
     rb"\0(?:SLURM_STEP_ID=\d{1,9}\0|(?:FLUX_TASK_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=)"
 )
 
 
 def launches(job: Job) -> bool:
-    """Whether a task names a launcher: then what its script does itself is not yet the program."""
+    """Whether a task names a launcher, so that the processes of its script itself are not the program."""
     words = (job.command[job.script],) if job.script else job.command[:_WORDS]
     texts = [*job.command]
     for word in words:
-        # The words of the command are searched alone where no script can be read.
+        # Where no script can be read, only the words of the command are searched.
         with contextlib.suppress(OSError, ValueError):
             texts.append(os.fsdecode(beginning(Path(job.workdir, word), _SCRIPT)))
     return bool(_LAUNCHERS.search(" ".join(texts)))
@@ -51,14 +52,14 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
     """Whether a process of an attempt's program is on this machine.
 
     Args:
-        token: the attempt's.
-        runner: its runner's process number, if it was started here.
+        token: the attempt's token.
+        runner: the process number of the attempt's runner, if it was started here.
         launched: whether the task names a launcher.
     """
     found: list[attempt_processes.Process] = []
-    with contextlib.suppress(OSError):  # looked for again
+    with contextlib.suppress(OSError):  # the probe looks again
         found = attempt_processes.of_attempt(token, runner)
-    # The runner's, and that of the command that it has started.
+    # The sessions of the runner and of the command that it has started.
     own = {runner, *(process.pid for process in found if process.parent == runner)}
     for process in found:
         if process.pid == runner or process.name in NO_RANKS:
@@ -71,17 +72,17 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
 
 
 def is_rank(environment: bytes) -> bool:
-    """Whether a process has the variables of a launcher's rank (as ``/proc/PID/environ`` has them)."""
+    """Whether an environment (as in ``/proc/PID/environ``) has the variables of a launcher's rank."""
     return _RANKS.search(b"\0" + environment + b"\0") is not None
 
 
 class Probe:
-    """Looks for one attempt's program, on this node and through the agents of the others.
+    """Looks for one attempt's program, on this node and through the agents of the other nodes.
 
     Args:
         job: the task.
-        worker: where this node's processes are looked at.
-        ask: has the agents look for a token.
+        worker: the thread that reads this node's processes.
+        ask: asks the agents to look for a token.
         feed: takes ``ProgramSeen``.
     """
 
@@ -100,21 +101,27 @@ class Probe:
 
     @cached_property
     def _launched(self) -> bool:
-        """Whether the task names a launcher: the worker reads its script, for a restart alone."""
+        """Whether the task names a launcher; first read in the worker, after a restart."""
         return launches(self._job)
 
     def begin(self, attempt: int, token: str, runner: int | None) -> None:
-        """Look for an attempt's program from now on, until it is seen."""
+        """Look for an attempt's program from now on, until it is seen.
+
+        Args:
+            attempt: the attempt's number.
+            token: the attempt's token.
+            runner: the process number of the attempt's runner, None when not known.
+        """
         self._attempt, self._token, self._runner = attempt, token, runner
         self._wait = FIRST_LOOK
         self.due = time.monotonic() + self._wait
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop looking for the program."""
         self._token, self.due = "", None
 
     def poll(self, now: float) -> None:
-        """Look, when it is time to."""
+        """Look for the program when a look is due."""
         if self.due is None or now < self.due:
             return
         self.due = None
@@ -131,7 +138,12 @@ class Probe:
         self._worker.submit(lambda: runs_here(token, runner, launched=self._launched), then)
 
     def seen(self, token: str, node: str) -> None:
-        """Take the news that an attempt's program runs on a node."""
+        """Note that an attempt's program runs on a node, and stop looking.
+
+        Args:
+            token: the attempt's token.
+            node: the node's name.
+        """
         if token and token == self._token:
             self.end()
             self._feed(ProgramSeen(attempt=self._attempt, node=node))

@@ -1,4 +1,4 @@
-"""Stacks of a hung attempt: collected from its nodes before it is killed, and kept."""
+"""The stacks of a hung attempt, collected from its nodes before the attempt is killed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from whesl.files import file_retry
 from whesl.model.evidence import Evidence
 from whesl.runtime.isolator.core.events_and_commands import EvidenceCollected
 
-# Characters of the stacks that the journal keeps.
+# Number of characters of the stacks that the journal keeps.
 STACKS_SHOWN = 4000
 
 
 class Stacks(msgspec.Struct):
-    """What is being collected before a kill."""
+    """The stacks that are being collected before a kill."""
 
     attempt: int
     token: str
@@ -24,10 +24,10 @@ class Stacks(msgspec.Struct):
     deadline: float
     here: bool = False
     texts: list[str] = []
-    stuck: dict[str, str] = {}  # by node: which processes cannot run
+    stuck: dict[str, str] = {}  # by node: the processes that cannot run
 
     def evidence(self, directory: Path) -> EvidenceCollected:
-        """Return the collected stacks; their texts are kept in a directory, which is made."""
+        """Return the collected stacks, and keep their texts in a directory, which is made."""
         missing = [f"{node} did not answer" for node in sorted(self.waiting)]
         stuck = (
             Evidence(kind="stuck", time=time.time(), node=node, detail=detail)
@@ -38,7 +38,7 @@ class Stacks(msgspec.Struct):
 
 
 def _kept(directory: Path, text: str) -> str:
-    """Keep the stacks; the journal gets their place and their beginning."""
+    """Write the stacks to a file, and return the file's path and the text's beginning for the journal."""
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
         file_retry.replace(directory / "all.txt", text.encode())

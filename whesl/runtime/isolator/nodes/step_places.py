@@ -1,7 +1,7 @@
-"""Whose steps run where: asked before a node's loss is told to a task that may use any node of its job.
+"""The nodes of steps, asked before a node's loss is reported to a task that may use any node of its job.
 
-Only where other tasks run in the job, as the allocation's account of nodes says. Reports on nodes that come
-meanwhile wait behind the loss.
+The resource manager is asked only where other tasks run in the job, by the allocation's account of nodes.
+Reports on nodes that come meanwhile wait behind the loss.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 LOG = logging.getLogger(__name__)
-ANSWER_LIMIT = 10.0  # seconds for which a loss waits; resource managers are busy when nodes die
-# Seconds between two looks while a node has no agent. The resource manager tells of that node's loss first,
-# and its books do not show the lost steps any more by then.
+ANSWER_LIMIT = 10.0  # seconds for which a loss waits for an answer; resource managers are busy when nodes die
+# Seconds between two looks while a node has no agent: the resource manager reports the loss of such a node
+# first, and its books no longer show the lost steps by then.
 LOOK_EVERY = 5.0
 
 
 class StepPlaces:
-    """What the resource manager's books say of steps, asked in a thread of its own.
+    """The nodes of steps by the resource manager's books, asked in a thread of its own.
 
     Args:
-        allocation: the job.
+        allocation: the job's allocation.
         job: the task.
-        directory: the task's.
+        directory: the task's directory.
         feed: takes events.
     """
 
@@ -54,12 +54,12 @@ class StepPlaces:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the steps of an attempt that is being ended."""
+        """Forget the steps of the present attempt, which is being ended."""
         self._own = self._others = frozenset[str]()
 
     @property
     def sockets(self) -> tuple[int, ...]:
-        """What has to be polled for reading."""
+        """The descriptors to poll for reading."""
         return (self._worker.fileno(),) if self._worker is not None else ()
 
     @property
@@ -72,7 +72,7 @@ class StepPlaces:
         return self._answer_by
 
     def tell(self, event: NodeSeen) -> None:
-        """Feed a report on a node; a loss is fed after the answer."""
+        """Feed a report on a node; a loss waits for the resource manager's answer."""
         if self._manager is None or not (self._held or event.state.unusable):
             self._feed(event)
             return
@@ -82,7 +82,12 @@ class StepPlaces:
         self._held.append(event)
 
     def poll(self, now: float, *, unattended: bool) -> None:
-        """Take answers; ``unattended``: some node has no agent, which would miss it first."""
+        """Take the resource manager's answers.
+
+        Args:
+            now: monotonic seconds.
+            unattended: whether some node has no agent, so that the manager is asked regularly.
+        """
         if self._worker is None:
             return
         for call in self._worker.results():
@@ -93,7 +98,7 @@ class StepPlaces:
             self._ask()
 
     def close(self) -> None:
-        """Let the thread end."""
+        """Make the thread end."""
         if self._worker is not None:
             self._worker.close()
 
@@ -104,7 +109,7 @@ class StepPlaces:
             self._worker.submit(self._look, self._take)
 
     def _look(self) -> tuple[set[str], set[str]]:
-        """Return the nodes of the task's own steps, and those of others' steps."""
+        """Return the nodes of the task's own steps, and the nodes of other tasks' steps."""
         own, others = set[str](), set[str]()
         assert self._manager is not None
         try:
@@ -124,7 +129,7 @@ class StepPlaces:
         self._release()
 
     def _release(self) -> None:
-        """Feed the core with the steps that were seen, and with the events that waited for them."""
+        """Feed the known steps, and the events that have waited for them."""
         held, self._held, self._answer_by = self._held, [], math.inf
         if held and self._own and self._others:
             self._feed(StepsSeen(own=tuple(sorted(self._own)), others=tuple(sorted(self._others))))

@@ -1,1 +1,1 @@
-"""The task's output and the resource manager's reports, as the isolator observes them."""
+"""The isolator's observation of the task's output and the resource manager's reports."""

@@ -1,7 +1,7 @@
-"""The end of an attempt: the core is told of it once it is known what the attempt died of, or has left.
+"""The end of an attempt, reported to the core once the failure's cause, or the success's files, are known.
 
 A failure that no rule explains, or whose recovery may depend on its cause, is diagnosed by a process of its
-own, for a bounded time. After a success, the files are looked at that the task had to leave.
+own, for a limited time. After a success, the files that the task had to leave are checked.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class AttemptEnd:
-    """What is known of an attempt that has ended.
+    """Collects the facts about an attempt's end.
 
     Args:
-        observer: has watched the attempt.
+        observer: the observer that has watched the attempt.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -38,18 +38,18 @@ class AttemptEnd:
 
     @property
     def seen(self) -> bool:
-        """Whether an attempt has ended and the core has not been told yet."""
+        """Whether an attempt has ended, and its end was not reported to the core yet."""
         return self._event is not None
 
     def take(self, number: int, code: int, found: list[Detected], *, judged: bool, observed: bool) -> None:
         """Take the end of an attempt.
 
         Args:
-            number: the attempt.
-            code: its status as a shell gives it.
-            found: what its last output means.
-            judged: whether anything is decided by it.
-            observed: whether rules only observe, so that none of them explains the failure.
+            number: the attempt's number.
+            code: the exit status as a shell gives it.
+            found: the detections in the attempt's last output.
+            judged: whether the end decides anything.
+            observed: whether rules only observe, so that no rule explains the failure.
         """
         observer = self._observer
         last = observer.last_lines() if code else LastLines()
@@ -68,7 +68,7 @@ class AttemptEnd:
             self._looking = observer.look_at_promises()
         explained = not observed and (found or (self._told and not observer.hears_causes))
         if code and judged and (not explained or observer.weighs_causes):
-            from whesl.runtime.diagnose import attempt_cause  # only for what has failed
+            from whesl.runtime.diagnose import attempt_cause  # here: only failures are diagnosed
 
             self._by_signal = attempt_cause.of_signal(self._event.signal)
             if files := attempt_cause.written(observer.output_begins()):
@@ -77,7 +77,7 @@ class AttemptEnd:
     def event(self, *, judged: bool) -> AttemptExited | None:
         """Return the event for the core, once.
 
-        None while the cause of a failure, or the files that the task had to leave, are being looked at.
+        None while the cause of a failure is diagnosed, or the files that the task had to leave are checked.
         """
         asked, event = self._asked, self._event
         assert event is not None

@@ -1,8 +1,8 @@
-"""Where an attempt's output goes, and what happens when that place cannot take it.
+"""The destination of an attempt's output, and its replacement when the destination is full.
 
-A task's log often stands on the very file system that runs full. Then the line that would say so is lost with
-everything else, and no pattern can match it. So when a failed task's log cannot take any more, what the
-system says of that counts as the log's next line; and the next attempt's output follows the path map.
+A task's log is often on the same file system that runs full. Then the line that reports the full disk is
+lost, and no pattern can match it. So when a failed task's log cannot be written, the system's error text
+counts as the log's next line, and the next attempt's output follows the path map.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from whesl.runtime.isolator.task.taskdir import First, Job, TaskDir
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
-# full (1 MiB for Maestro, ``runtime/isolator/task/disk_reserve.py`` for each task): that may have been done
-# since lines were lost.
+# Bytes that a file system with room takes: more than WHESL's own reserves (1 MiB for Maestro,
+# ``runtime/isolator/task/disk_reserve.py`` for each task), which may have been freed since lines were lost.
 ROOM = 4 << 20
-# bytes of these that are really written: only then quotas of network file systems refuse
+# Bytes of ``ROOM`` that are really written, since quotas of network file systems refuse only writes.
 _WRITTEN = 64 * 1024
 _LAST_LINES = 5
 _LAST_BYTES = 2048
@@ -49,23 +48,23 @@ class Outputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def present(directory: TaskDir, job: Job, number: int) -> Outputs:
-    """Return where an attempt's output goes, as it was chosen when it was started.
+    """Return the files of an attempt's output, as chosen when the attempt was started.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
         job: the task.
-        number: the attempt.
+        number: the attempt's number.
     """
     chosen = decode_errors.load(_file(directory, number), Outputs)
     return chosen if chosen is not None else _own(directory, job, number)
 
 
 def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs:
-    """Choose where a new attempt's output goes: the caller's own files, unless those cannot take it.
+    """Choose the files of a new attempt's output: the caller's own files, unless their file system is full.
 
     Args:
         directory, job, number: as ``present``.
-        paths: where what was below a full root is now.
+        paths: the path map from full roots to new ones.
     """
     own = _own(directory, job, number)
     chosen = Outputs(stdout=_place(own.stdout, paths), stderr=_place(own.stderr, paths))
@@ -79,7 +78,7 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
 
     Args:
         directory, job, number: as ``present``.
-        configuration: the attempt's.
+        configuration: the attempt's configuration.
     """
     outputs = present(directory, job, number)
     found = {Source(stream=Stream.STDOUT): outputs.stdout, Source(stream=Stream.STDERR): outputs.stderr}
@@ -89,11 +88,11 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
 
 
 def beginning(directory: TaskDir, job: Job, number: int, configuration: Configuration) -> First:
-    """Return what an attempt's files are just before it begins, and the time.
+    """Return the state of an attempt's files just before its start, and the time.
 
     Args:
         directory, job, number: as ``present``.
-        configuration: the attempt's.
+        configuration: the attempt's configuration.
     """
     found = sources(directory, job, number, configuration)
     sizes = named_files.sizes(found.values())
@@ -103,12 +102,12 @@ def beginning(directory: TaskDir, job: Job, number: int, configuration: Configur
 
 
 def named(job: Job, configuration: Configuration, path: str) -> str:
-    """Return where a file is that the rules name; a relative path is in the attempt's working directory.
+    """Return the path of a file that the rules name; a relative path is in the attempt's working directory.
 
     Args:
         job: the task.
-        configuration: the attempt's.
-        path: as the rules have it.
+        configuration: the attempt's configuration.
+        path: the path in the rules.
     """
     paths = configuration.path_map
     return paths.path(str(Path(paths.path(configuration.workdir or job.workdir)) / path))
@@ -139,27 +138,27 @@ def _place(path: str, paths: PathMap) -> str:
         return path
     try:
         _make_directories(Path(moved).parent)
-        # Made at once: in a directory that is open to all, another user could make it a moment later.
+        # The file is made at once: in a directory open to all, another user could make it a moment later.
         os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
     except OSError as error:
-        if error.errno != errno.ELOOP:  # the task's link leads on to where the file is
+        if error.errno != errno.ELOOP:  # a link of the task leads to the file
             return path
     return path if planted(moved, os.geteuid(), os.lstat, os.readlink) else moved
 
 
 def _make_directories(directory: Path) -> None:
-    """Make what is missing, none of it to be written by others whatever the umask. Raises OSError."""
+    """Make missing directories, not writable by others for any umask. Raises OSError."""
     if not directory.is_dir():
         _make_directories(directory.parent)
         directory.mkdir(mode=0o755, exist_ok=True)
 
 
 def full(path: str) -> str:
-    """Return what the system says when a file's file system refuses ``ROOM`` bytes, "" when it does not.
+    """Return the system's error text when a file's file system refuses ``ROOM`` bytes, "" when it has room.
 
-    A file of no name is written beside it; nothing of it is left.
+    The bytes are written to a nameless file in the file's directory, of which nothing is left.
     """
-    from whesl.runtime.operations.relocation.syscalls import reserve  # only here, as in ``_matches``
+    from whesl.runtime.operations.relocation.syscalls import reserve  # imported here, as in ``_matches``
 
     try:
         descriptor = _nameless(Path(path).parent)
@@ -179,7 +178,7 @@ def full(path: str) -> str:
 def _nameless(directory: Path) -> int:
     with contextlib.suppress(OSError):  # network file systems offer no O_TMPFILE
         return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    import tempfile  # heavy, and seldom needed
+    import tempfile  # a slow import, and rarely needed
 
     descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
     os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
@@ -187,16 +186,16 @@ def _nameless(directory: Path) -> int:
 
 
 def last_lines(outputs: Outputs, begun: Mapping[str, int], own: str) -> LastLines:
-    """Return the last lines of an attempt's output, at most five of each stream and of 2 KiB.
+    """Return the last lines of an attempt's output, at most five and 2 KiB of each stream.
 
     Args:
         outputs: the attempt's files.
-        begun: the files' sizes when the attempt was started; what stands before is not its own.
-        own: the task's directory; files in it are the attempt's alone.
+        begun: the files' sizes when the attempt was started; content before that is not the attempt's.
+        own: the task's directory, whose files are the attempt's alone.
     """
     found = []
     for lines in _ends(outputs, begun, own, _LAST_BYTES):
-        # Of a line that was printed over and over (a progress bar), the last state counts.
+        # Only the last state of an overwritten line (a progress bar) counts.
         shown = (visible(line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in lines)
         found.append(tuple(line for line in shown if line)[-_LAST_LINES:])
     return LastLines(stdout=found[0], stderr=found[1] if len(found) > 1 else ())
@@ -212,7 +211,7 @@ def tail(outputs: Outputs, begun: Mapping[str, int], own: str) -> list[str]:
 
 
 def begins(outputs: Outputs, begun: Mapping[str, int], own: str) -> dict[str, int]:
-    """Return the files of an attempt's output, and at which byte it begins in each, where that is known.
+    """Return for each file of an attempt's output the byte at which the output begins, where that is known.
 
     Args:
         outputs, begun, own: as ``last_lines``.
@@ -223,14 +222,14 @@ def begins(outputs: Outputs, begun: Mapping[str, int], own: str) -> dict[str, in
 
 
 def _ends(outputs: Outputs, begun: Mapping[str, int], own: str, size: int) -> list[list[str]]:
-    """Return the lines in the last bytes of each of an attempt's files."""
+    """Return the lines in the last ``size`` bytes of each of an attempt's files."""
     known = begins(outputs, begun, own)
     both = dict.fromkeys((outputs.stdout, outputs.stderr))
     return [_end(path, known[path], size) if path in known else [] for path in both]
 
 
 def _end(path: str, begin: int, size: int) -> list[str]:
-    from whesl.runtime.detect.followed_file import UnfitError, open_file  # only here, as in ``_matches``
+    from whesl.runtime.detect.followed_file import UnfitError, open_file  # imported here, as in ``_matches``
 
     try:
         file = open_file(path)
@@ -254,13 +253,13 @@ def _end(path: str, begin: int, size: int) -> list[str]:
 
 
 def lost_lines(job: Job, outputs: Outputs, now: float, since: float) -> list[Detected]:
-    """Return what the rules say of the reason why a failed task's log could not be written.
+    """Return the rules' detections in the error text for a failed task's log that cannot be written.
 
     Args:
         job: the task.
-        outputs: its failed attempt's files.
+        outputs: the failed attempt's files.
         now: seconds since the epoch.
-        since: when it was last seen running, seconds since the epoch.
+        since: time when the attempt was last seen running, seconds since the epoch.
     """
     if job.setup.spec is None:
         return []
@@ -276,7 +275,7 @@ def lost_lines(job: Job, outputs: Outputs, now: float, since: float) -> list[Det
 
 
 def _matches(job: Job, stream: Stream, seen: Evidence) -> list[Detected]:
-    # Only here: what starts a task's first attempt loads no more than that needs.
+    # Imported here since the start of a first attempt must load little.
     from whesl.runtime.detect.matcher import compile_patterns
 
     line = seen.line.encode(errors="replace") + b"\n"

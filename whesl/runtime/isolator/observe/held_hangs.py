@@ -1,4 +1,4 @@
-"""Hangs that are found while, or soon after, the job was suspended: its resource manager is asked first."""
+"""Hangs held back until the resource manager has told whether the job was suspended."""
 
 from __future__ import annotations
 
@@ -8,42 +8,47 @@ from whesl.model.evidence import Detected
 from whesl.runtime.isolator.nodes.job_suspension import ANSWER_LIMIT, Suspension
 from whesl.runtime.isolator.observe.observer import Observer
 
-# Seconds added to each suspension: nodes go on one after the other, and its length is known in whole seconds.
+# Seconds added to each suspension: nodes resume one after the other, and its length is in whole seconds.
 RESUMING = 3.0
-# Seconds after which an srun asks again when it has found the job suspended (Slurm 22.05: 60 to 69).
+# Seconds after which an srun that has found the job suspended asks again (Slurm 22.05: 60 to 69).
 LAUNCHING = 70.0
-_TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
+_TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence by timers
 
 
 class HeldHangs:
-    """Hangs that are not raised before it is known that the program was not suspended meanwhile.
+    """Holds back detections of hangs until the program is known not to have been suspended.
 
     Args:
-        suspension: who is asked.
-        observer: whose timers ran out.
+        suspension: asks whether the job is suspended.
+        observer: the observer whose timers ran out.
     """
 
     def __init__(self, suspension: Suspension, observer: Observer) -> None:
         self._suspension = suspension
         self._observer = observer
         self._found: list[Detected] = []
-        self._asked = 0.0  # since when an answer is awaited, monotonic seconds; 0 for none
-        self._known = 0.0  # seconds of suspension that the timers have been told of
-        self._stopped = 0.0  # seconds since then in which this process, and so every timer, did not run
-        self.deadline: float | None = None  # monotonic seconds
+        self._asked = 0.0  # time of the awaited question, monotonic seconds; 0 for none
+        self._known = 0.0  # seconds of suspension already taken out of the timers
+        self._stopped = 0.0  # seconds since then in which neither this process nor its timers ran
+        self.deadline: float | None = None  # latest time of the answer, monotonic seconds
 
     def stopped(self, seconds: float, now: float) -> None:
-        """Note that this process did not run, and ask whether the job was suspended."""
+        """Note that this process did not run, and ask whether the job was suspended.
+
+        Args:
+            seconds: how long this process did not run.
+            now: monotonic seconds.
+        """
         self._stopped += seconds
         if self._suspension.knowable:
             self._asked, self.deadline = now, now + ANSWER_LIMIT
             self._suspension.ask(now)
 
     def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
-        """Return the detections to raise now; those of a running attempt's silence are held back.
+        """Return the detections to raise now; detections of a running attempt's silence are held back.
 
         Args:
-            found: what the detectors raised.
+            found: the detections.
             ended: whether the attempt has ended.
             now: monotonic seconds.
         """
@@ -56,7 +61,7 @@ class HeldHangs:
         return self._judged(ended=ended, now=now) + found
 
     def _judged(self, *, ended: bool, now: float) -> list[Detected]:
-        """Return the held-back detections that are raised now; none while the answer may still come."""
+        """Return the held-back detections to raise now; none while the answer may still come."""
         if self.deadline is None:
             return []
         answered = not self._suspension.unanswered(self._asked)
@@ -67,12 +72,12 @@ class HeldHangs:
         seconds = self._suspended() if answered else None
         if seconds is None:
             return found
-        # Timers that have run out all the same raise the detection again.
+        # Timers that have run out even without the suspension raise the detection again.
         self._observer.suspended(seconds, found, LAUNCHING)
         return []
 
     def _suspended(self) -> float | None:
-        """Return for how many seconds the timers ran on although the job was suspended; None: it was not."""
+        """Return the seconds of suspension during which the timers ran; None if the job was not suspended."""
         more, self._known = self._suspension.seconds - self._known, self._suspension.seconds
         stopped, self._stopped = self._stopped, 0.0
         if self._suspension.present:

@@ -1,7 +1,7 @@
-"""Events that the resource manager sends by itself, and exceptions that are raised on the job.
+"""The resource manager's own events, and exceptions raised on the job.
 
-Only an allocation that is a ``TellsEvents`` has any. Listening is begun in a thread, since it may take a
-moment, and begun anew when it breaks off; meanwhile the nodes' states are asked for as everywhere else.
+Only an allocation that is a ``TellsEvents`` sends events. Listening begins in a thread, since the start may
+take a moment, and is restarted when it breaks off; meanwhile the nodes' states are asked for as usual.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0
 MOST_TRIES = 10
-# Reads without any event before listening is begun anew: a descriptor that stays readable would keep the
-# event loop from sleeping.
+# Number of reads without any event after which listening is restarted: a descriptor that stays readable would
+# keep the event loop from sleeping.
 MOST_EMPTY = 100
-# How long an attempt's failure waits for an exception that explains it, seconds: the launcher ends in the
-# moment in which the exception is raised, before the isolator hears of it.
+# Seconds for which an attempt's failure waits for an exception that explains it: the launcher ends at the
+# moment when the exception is raised, before the isolator hears of it.
 EXPLANATION = 0.3
-# How long the isolator's end waits for exceptions that are still to be raised, seconds.
+# Seconds for which the isolator's end waits for exceptions that are being raised.
 LAST_RAISES = 2.0
 
 
@@ -40,10 +40,10 @@ class ManagerEvents:
     """Listens to the resource manager, and raises exceptions on the job.
 
     Args:
-        allocation: the resource manager's inside face.
-        asker: the thread that asks it; nothing here waits for an answer.
-        feed: takes events of the core.
-        hear: takes node events, as reports of the resource manager.
+        allocation: the resource manager inside the job.
+        asker: the thread that asks the resource manager; no call here waits for an answer.
+        feed: takes the core's events.
+        hear: takes node events of the resource manager.
         listen: whether events matter to this task; listening costs a process.
     """
 
@@ -72,7 +72,7 @@ class ManagerEvents:
             self._listen()
 
     def fileno(self) -> int | None:
-        """Return the descriptor to poll for reading, None while nothing can be heard."""
+        """Return the descriptor to poll for reading, None while there is no listening."""
         return self._descriptor
 
     def next_deadline(self, now: float) -> float | None:
@@ -105,7 +105,7 @@ class ManagerEvents:
                 self._feed(_seen(item))
 
     def may_tell_more(self, attempt: int, now: float) -> bool:
-        """Whether an attempt's failure has to wait for an exception that explains it; bounded.
+        """Whether an attempt's failure has to wait, for a limited time, for an exception that explains it.
 
         Args:
             attempt: the attempt that failed.
@@ -151,10 +151,10 @@ class ManagerEvents:
         LOG.warning("the resource manager's news are not heard: %s; trying again", reason)
         self._listen_at = now + LISTEN_AGAIN
 
-    # Telling -------------------------------------------------------------------------------------------
+    # Raising exceptions --------------------------------------------------------------------------------
 
     def raise_on_job(self, command: RaiseJobException) -> None:
-        """Raise an exception on the job, in the thread; JobExceptionRaised follows."""
+        """Raise an exception on the job, in the asker's thread; JobExceptionRaised follows."""
         giver = self._giver
 
         def raised(outcome: JobRaiseOutcome, reason: str = "") -> JobExceptionRaised:
@@ -181,7 +181,7 @@ class ManagerEvents:
         self._asker.submit(call, then)
 
     def finish(self) -> None:
-        """Wait for exceptions that are still to be raised on the job, for a short while at most."""
+        """Wait for a short while for exceptions that are being raised on the job."""
         deadline = time.monotonic() + LAST_RAISES
         waiting = select.poll()
         waiting.register(self._asker.fileno(), select.POLLIN)
@@ -192,7 +192,7 @@ class ManagerEvents:
 
 
 def matter(setup: Setup) -> bool:
-    """Whether events matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
+    """Whether events matter to a task: it has several nodes, or a rule that waits for a job exception."""
     if len(setup.nodes) > 1:
         return True
     return any(

@@ -1,8 +1,8 @@
-"""The short way through the isolator's event loop, for output in which nothing matches.
+"""The fast path through the isolator's event loop, for output without matches.
 
-A program that prints much wakes its isolator at every write, and hardly ever is there anything to be done
-about it. Then one read and one scan are enough: no event, no other part of the isolator is looked at.
-When anything else becomes readable, or is due, the event loop goes on as always.
+A program that prints much wakes its isolator at every write, and hardly any write needs an action. One read
+and one scan are then enough, without an event or other parts of the isolator. When any other descriptor
+becomes readable, or any deadline is due, the event loop continues as usual.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import zmq
 
 from whesl.runtime.isolator.observe.observer import Observer
 
-# When a log is written again within the first time (seconds), the next look waits for the second: a log that
-# is written line by line is read many lines at a time.
+# Seconds: when a log is written again within ``BUSY``, the next read waits for ``REST``, so that a log
+# written line by line is read many lines at a time.
 BUSY = 0.004
 REST = 0.002
 
 
 class Skimming:
-    """Reads on while only the task's output has something new.
+    """Reads the task's output while no other source has news.
 
     Args:
-        observer: reads the output.
+        observer: the observer that reads the output.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -35,12 +35,12 @@ class Skimming:
         self._followed: frozenset[int] = frozenset()
 
     def run(self, sockets: Iterable[zmq.Socket[bytes] | int], until: float) -> None:
-        """Skim until anything else happens, at most until ``until`` (monotonic seconds).
+        """Read output until any other source has news, at most until ``until``.
 
         Args:
-            sockets: all that the event loop polls, the output's descriptor included. Those of ZeroMQ have
-                just been found to have nothing, so that each readable descriptor of theirs is news.
-            until: when the event loop has something to do.
+            sockets: all sources of the event loop, including the output's descriptor. Those of ZeroMQ have
+                just been found to be empty, so that each readable descriptor of theirs is news.
+            until: the event loop's next deadline, monotonic seconds.
         """
         output = self._observer.fileno()
         assert output is not None

@@ -1,4 +1,4 @@
-"""The isolator's view of the task: its output, exits, nodes and disks, through ``detect``."""
+"""The isolator's detection of exceptions in the task's output, exits, nodes and disks, by ``detect``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ DISK_EVERY = 5.0
 
 
 class Observer:
-    """The task's detectors over its attempts; without rules it sees nothing.
+    """The task's detectors over all its attempts; without rules there are no detections.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
         job: the task.
-        worker: where file systems are asked, since a dead one does not answer.
-        clock: the isolator's.
+        worker: the thread that asks file systems, since a dead one does not answer.
+        clock: the isolator's clock.
     """
 
     def __init__(self, directory: TaskDir, job: Job, worker: Worker, clock: Clock) -> None:
@@ -52,7 +52,7 @@ class Observer:
         self._worker = worker
         self._clock = clock
         self._watch: Watch | None = None
-        self._begun: Mapping[str, int] | None = None  # the files' sizes when the attempt was started
+        self._begun: Mapping[str, int] | None = None  # the output files' sizes when the attempt was started
         self._configuration = Configuration()  # the present attempt's configuration
         self._number = 0
         self._disk_at = 0.0
@@ -63,10 +63,14 @@ class Observer:
     # The attempt ---------------------------------------------------------------------------------------
 
     def prepare(self, number: int, configuration: Configuration) -> None:
-        """Begin to watch an attempt, before it starts: what stands in its files by then is not its own.
+        """Note the state of an attempt's files before its start: content up to then is not its own.
 
-        Of the first attempt only the files' sizes are written down: the detectors take longer to load than
-        the attempt to start (``watch``).
+        For the first attempt, only the files' sizes are recorded here, since the detectors take longer to
+        load than the attempt takes to start (``watch``).
+
+        Args:
+            number: the attempt's number.
+            configuration: the attempt's configuration.
         """
         self._number = number
         self._configuration = configuration
@@ -83,11 +87,11 @@ class Observer:
         self._begun = first.sizes
 
     def watch(self, configuration: Configuration, began: float) -> None:
-        """Watch the attempt that was prepared for, now that it runs. Raises WheslError.
+        """Watch the prepared attempt, which runs now. Raises WheslError.
 
         Args:
-            configuration: the attempt's.
-            began: when it began, seconds since the epoch.
+            configuration: the attempt's configuration.
+            began: the attempt's start, seconds since the epoch.
         """
         if self._job.setup.spec is None or self._watch is not None:
             return
@@ -96,12 +100,12 @@ class Observer:
         self.save()
 
     def take_up(self, number: int, configuration: Configuration, began: float) -> None:
-        """Watch an attempt that an earlier isolator started, from where that isolator had read to.
+        """Watch an attempt that an earlier isolator started, from that isolator's last read position on.
 
         Args:
-            number: the attempt's.
-            configuration: the attempt's.
-            began: when it began, seconds since the epoch, or before.
+            number: the attempt's number.
+            configuration: the attempt's configuration.
+            began: the attempt's start or an earlier time, seconds since the epoch.
         """
         self._number = number
         self._configuration = configuration
@@ -114,8 +118,8 @@ class Observer:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if state is None and first is None:
-            # Read from its begin, a file raises at worst what stood there before the attempt; read from its
-            # end, it would hide what was printed while no isolator ran.
+            # A file read from its beginning raises at worst exceptions for older content; read from its end,
+            # it would hide output printed while no isolator ran.
             own = str(self._directory.path)
             first = taskdir.First(sizes={path: 0 for path in sources.values() if path.startswith(own)})
         now = self._clock()
@@ -124,7 +128,7 @@ class Observer:
             self._watch.restore(state, now)
 
     def _first(self, number: int) -> taskdir.First | None:
-        """Return what the files were when this attempt was started, None when that is not known."""
+        """Return the state of the files when an attempt was started, None when not known."""
         if self._job.first is not None and number == 1:
             return self._job.first
         return decode_errors.load(self._sizes(number), taskdir.First)
@@ -135,7 +139,7 @@ class Observer:
     def _new(
         self, sources: dict[Source, str], now: float, began: float, first: taskdir.First | None
     ) -> Watch:
-        # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
+        # Imported here: detectors are half of an isolator's code, and a first attempt need not wait for them.
         from whesl.runtime.detect.task_watch import Watch
 
         setup = self._job.setup
@@ -145,7 +149,7 @@ class Observer:
         if any(each.of_causes for exception in setup.exceptions() for each in exception.detections):
             from whesl.runtime.diagnose.diagnosing import (
                 decisive_lines,
-            )  # all that is known of messages: for these only
+            )  # imported here: the catalogue of messages is needed for causes only
 
             decisive = decisive_lines(setup.spec)
         return Watch(
@@ -176,7 +180,7 @@ class Observer:
         return min((time for time in times if time is not None), default=None)
 
     def poll(self) -> list[Detected]:
-        """Return the detections in the output so far, and of the disks."""
+        """Return the new detections in the output and of the disks."""
         if self._watch is None:
             return []
         now = self._clock()
@@ -189,47 +193,52 @@ class Observer:
         return found
 
     def settle(self, exceptions: Set[str]) -> None:
-        """Raise these exceptions no more for what the attempt prints: nothing more is done about them."""
+        """Stop raising these exceptions for the attempt's output, since they would be ignored."""
         if self._watch is not None:
             self._watch.settle(exceptions)
 
     def skim(self) -> bool:
-        """Read output in which nothing matches; False when ``poll`` has to look at it."""
+        """Read output without matches; return False when ``poll`` has to read it."""
         if self._watch is None or not self._watch.skim(self._clock()):
             return False
         self.changed = True
         return True
 
     def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
-        """Take time in which the job was suspended out of all timers, also those that have run out.
+        """Take the time of a suspension out of all timers, including those that have run out.
 
         Args:
             seconds: the length of the suspension.
-            found: what the timers raised.
-            launching: seconds that a launcher may need yet to start the program.
+            found: the detections by timers.
+            launching: seconds that a launcher may still need to start the program.
         """
         if self._watch is not None:
             exceptions = {item.exception for item in found}
             self._watch.detectors.suspended(seconds, exceptions, self._clock(), launching)
 
     def drain(self) -> list[Detected]:
-        """Read on to the end of the output, and return the detections in it."""
+        """Read the output towards its end, and return the detections in it."""
         return self._watch.drain(self._clock()) if self._watch else []
 
     @property
     def drained(self) -> bool:
-        """Whether ``drain`` has come to the end."""
+        """Whether ``drain`` has reached the end of the output."""
         return self._watch is None or self._watch.drained
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
-        """Return the detections of an exit status; their evidence names the last line."""
+        """Return the detections of an exit status; their evidence names the last line.
+
+        Args:
+            code: the exit status as a shell gives it.
+            last: the attempt's last lines.
+        """
         watch = self._watch
         if watch is None:
             return []
         return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
 
     def diagnosed(self, cause: Cause) -> list[Detected]:
-        """Return the detections of the cause that an ended attempt has died of."""
+        """Return the detections of the cause of an attempt's failure."""
         watch = self._watch
         return watch.detectors.diagnosed(cause, self._clock(), watch.seen_until) if watch else []
 
@@ -239,7 +248,7 @@ class Observer:
         return self._watch is not None and self._watch.detectors.hears_causes
 
     def look_at_promises(self) -> Looking | None:
-        """Begin to look at the files that a successful attempt had to leave; None where there are none."""
+        """Begin to check the files that a successful attempt had to leave; None without such files."""
         promises = self._watch.detectors.promises() if self._watch else ()
         if not promises:
             return None
@@ -251,7 +260,7 @@ class Observer:
         )
 
     def promises_broken(self, looks: Sequence[Look]) -> list[Detected]:
-        """Return the detections of files that are missing, or not as the rules want them."""
+        """Return the detections of files that are missing, or do not satisfy the rules."""
         watch = self._watch
         found: list[Detected] = []
         for look in looks if watch else ():
@@ -262,12 +271,12 @@ class Observer:
         return found
 
     def output_begins(self) -> dict[str, int]:
-        """Return the files of the attempt's output, and at which byte it begins in each."""
+        """Return for each file of the attempt's output the byte at which the output begins."""
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
         return attempt_output_destination.begins(outputs, self._begun or {}, str(self._directory.path))
 
     def unseen(self, code: int) -> tuple[str, ...]:
-        """Return which detections could not see anything until now; ``code`` is the attempt's status."""
+        """Return messages on detections without any input until now; ``code``: the attempt's exit status."""
         return self._watch.unseen(failed=code != 0) if self._watch else ()
 
     def last_lines(self) -> LastLines:
@@ -276,7 +285,7 @@ class Observer:
         return attempt_output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
     def lost_lines(self) -> list[Detected]:
-        """Return the detections of a failed task's log that could not be written."""
+        """Return the detections in the error text for a failed task's log that cannot be written."""
         if self._watch is None:
             return []
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
@@ -284,7 +293,7 @@ class Observer:
         return attempt_output_destination.lost_lines(self._job, outputs, now, since)
 
     def with_detections(self, event: Event) -> Event:
-        """Return a report of the resource manager with the detections of it; other events unchanged."""
+        """Return a report on nodes or the job with its detections; other events unchanged."""
         if self._watch is None:
             return event
         now, detectors = self._clock(), self._watch.detectors
@@ -293,7 +302,7 @@ class Observer:
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, LeaseEnded):
             found = detectors.node(event.node, NodeState.DOWN, event.reason, now)
-            detectors.node(event.node, NodeState.UP, "", now)  # the node's agent was heard
+            detectors.node(event.node, NodeState.UP, "", now)  # the node is up, since its agent was heard
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, JobExceptionSeen):
             kind, nodes = event.exception_type, event.nodes
@@ -302,7 +311,7 @@ class Observer:
         return event
 
     def reached(self) -> Reach:
-        """Return how much the attempt has printed, and how far its progress and its steps have come."""
+        """Return the attempt's reach: its output, progress, steps and newest checkpoint."""
         if self._watch is None:
             return Reach()
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
@@ -312,10 +321,10 @@ class Observer:
         )
 
     def _newest_checkpoint(self) -> int:
-        """Return the number of the program's newest whole checkpoint, 0 where none is known."""
+        """Return the number of the program's newest complete checkpoint, 0 where none is known."""
         if not self._job.checkpoints:
             return 0
-        from whesl.checkpoints import manifest  # only for programs under ``--checkpoints``
+        from whesl.checkpoints import manifest  # imported here since only ``--checkpoints`` needs it
 
         try:
             return manifest.newest(Path(self._configuration.path_map.path(self._job.checkpoints)))
@@ -324,12 +333,12 @@ class Observer:
 
     @property
     def weighs_causes(self) -> bool:
-        """Whether the rules decide by the cause of a failed attempt."""
+        """Whether any rule decides by the cause of a failed attempt."""
         return any(exception.without_progress for exception in self._job.setup.exceptions())
 
     @property
     def hears_job_exceptions(self) -> bool:
-        """Whether any detection waits for an exception of the resource manager's."""
+        """Whether any detection waits for an exception of the resource manager."""
         return self._watch is not None and self._watch.detectors.hears_job_exceptions
 
     def _measure(self, now: float) -> None:
@@ -361,7 +370,7 @@ class Observer:
     # ---------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write down how far the output was read, for a restarted isolator."""
+        """Save the read positions of the output, for a restarted isolator."""
         self.changed = False
         if self._watch is None:
             return
@@ -369,7 +378,7 @@ class Observer:
             place = self._directory.attempt(self._number)
             file_retry.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
-            # A position that is not written now is written within a second.
+            # A position that cannot be saved now is saved within a second.
             file_retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
@@ -382,6 +391,6 @@ class Observer:
             return None
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the watched files."""
         if self._watch is not None:
             self._watch.close()

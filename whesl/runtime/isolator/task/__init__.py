@@ -1,1 +1,1 @@
-"""The task's own directory: its files, the disk reserve, what is left at the end."""
+"""The task's own directory: its files, the disk reserve, and the requests and notices in it."""

@@ -1,8 +1,8 @@
-"""Disk space that a task's directory reserves for the time when its disk is full.
+"""Disk space reserved in a task's directory for the time when its disk is full.
 
-The next attempt and the task's result need some small files, and it is often the task itself that has filled
-the disk, or spent the quota, that its directory is on too. A file of a few blocks is held, and given up when
-nothing else can be written.
+The next attempt and the task's result need some small files, and often the task itself has filled the disk,
+or used up the quota, of its own directory. A reserve file of a few blocks is held, and removed when no other
+file can be written.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
-# The files of several attempts, of one block each.
+# Bytes for the files of several attempts, of one block each.
 SIZE = 128 * 1024
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _LOOK_EVERY = 0.2
 
 
 def hold(directory: Path) -> None:
-    """Reserve disk space in a directory, if there is any."""
+    """Reserve disk space in a directory, if space is left."""
     reserve = directory / "reserve"
     with contextlib.suppress(OSError):
         descriptor = os.open(reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -36,20 +36,20 @@ def hold(directory: Path) -> None:
 
 
 def release(directory: Path) -> None:
-    """Give the reserved space back: the task has ended. 20,000 tasks would keep 2.5 GB."""
+    """Free the reserved space after the task's end; 20,000 ended tasks would otherwise keep 2.5 GB."""
     with contextlib.suppress(OSError):
         (directory / "reserve").unlink()
 
 
 def written(directory: Path, write: Callable[[], T], patience: float = 0.0) -> T:
-    """Return what ``write`` returns; when the disk is full, give the reserved space up for it.
+    """Return the result of ``write``; when the disk is full, free the reserved space and retry.
 
     Args:
-        directory: the task's.
-        write: writes files; is called again when it has failed for want of room.
+        directory: the task's directory.
+        write: writes files; called again when the disk was full.
         patience: seconds for which the write is repeated.
 
-    Raises what ``write`` raises.
+    Raises the errors of ``write``.
     """
     deadline = time.monotonic() + patience
     while True:

@@ -1,8 +1,7 @@
-"""A journal in memory, for a task whose journal's file cannot be made: it ends with its isolator.
+"""A journal in memory, for a task whose journal file cannot be made; lost when the isolator ends.
 
-A path that is longer than SQLite takes, or a directory in which nothing can be made, must not keep a task
-from being watched and ended. What is lost with the isolator is what the next one finds by the attempts'
-directories.
+A path that is too long for SQLite, or a directory in which no file can be made, must not prevent a task from
+being supervised. The next isolator finds the attempts by their directories instead.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from whesl.runtime.journal.archived_records import Record
 from whesl.runtime.journal.records.isolator_records import AnyRecord
 
 LOG = logging.getLogger(__name__)
-# Bytes reserved for some hundred records, for when the journal's disk is full.
+# Bytes of the journal's reserve for a full disk: some hundred records.
 RESERVE = 256 * 1024
-# Bytes of a path. SQLite takes 512 (``MAX_PATHNAME``), with the names of the files that it makes beside it.
+# Bytes of the longest journal path. SQLite takes 512 (``MAX_PATHNAME``), with suffixes of its other files.
 LONGEST_PATH = 500
 
 
 class MemoryJournal:
-    """Records in memory, for a ``Journal`` that cannot be had."""
+    """Records in memory, in place of a ``Journal`` that cannot be made."""
 
     damage = None
     tight = False
@@ -35,7 +34,12 @@ class MemoryJournal:
         self._records: list[Record] = []
 
     def append_many(self, records: Sequence[tuple[str, AnyRecord]], time: float) -> None:
-        """Keep records of one moment, seconds since the epoch."""
+        """Keep records that have the same time.
+
+        Args:
+            records: kind and content of each record.
+            time: seconds since the epoch.
+        """
         for kind, data in records:
             content = msgspec.Raw(msgspec.json.encode(data))
             self._records.append(Record(seq=len(self._records) + 1, time=time, kind=kind, content=content))
@@ -52,9 +56,9 @@ TaskJournal = Journal | MemoryJournal
 
 
 def opened(directory: TaskDir) -> TaskJournal:
-    """Open a task's journal; where its file is not there and cannot be made, return one in memory.
+    """Open a task's journal; return one in memory where the file is missing and cannot be made.
 
-    Raises JournalError when there is a file that cannot be opened: its records must not be passed over.
+    Raises JournalError when an existing file cannot be opened, since its records must not be ignored.
     """
     if len(os.fsencode(directory.journal)) > LONGEST_PATH:
         return _in_memory(f"the path of the journal {directory.journal} is too long for SQLite")

@@ -1,4 +1,4 @@
-"""Which of the isolator's records are on disk, and which wait in memory since the disk is full."""
+"""The writer of the isolator's records: to disk, or to memory while the disk is full."""
 
 from __future__ import annotations
 
@@ -19,16 +19,21 @@ class Store(Protocol):
     tight: bool
 
     def append_many(self, records: list[tuple[str, Any]], time: float) -> object:
-        """Write records of one moment, all or none. Raises JournalError."""
+        """Write records that have the same time, all or none. Raises JournalError.
+
+        Args:
+            records: kind and content of each record.
+            time: seconds since the epoch.
+        """
         ...
 
 
 class Records:
-    """Writes records before anything else is done.
+    """Writes records to the journal.
 
-    A journal that cannot be written (the quota that a task has filled may be the journal's own) must not keep
-    that task from being recovered: the records wait, and are written with the next ones, each with the time
-    at which the core took it in: budgets and back-offs are rebuilt from those.
+    A journal that cannot be written (a task may have used up the quota of its own journal) must not prevent
+    the task's recovery: the records wait in memory, and are written with the next ones. Each keeps the time
+    of its transition, since budgets and back-offs are rebuilt from these times.
 
     Args:
         store: the task's journal.
@@ -37,18 +42,18 @@ class Records:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: list[tuple[str, Any, float]] = []
-        self.trouble = ""  # why the journal cannot be written now, a sentence for people
+        self.trouble = ""  # why the journal cannot be written now, a sentence for users
 
     @property
     def waiting(self) -> int:
-        """How many records are in memory alone."""
+        """The number of records that are only in memory."""
         return len(self._waiting)
 
     def write(self, records: Iterable[AnyRecord], now: float) -> bool:
-        """Write records, after those that wait; False when they wait as well.
+        """Write records after the waiting ones; return False when they have to wait, too.
 
         Args:
-            records: the core's, of one transition.
+            records: the records of one transition of the core.
             now: seconds since the epoch.
         """
         self._waiting += [(record.kind, record, now) for record in records]

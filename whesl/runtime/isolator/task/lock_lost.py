@@ -1,9 +1,9 @@
 """The end of an isolator whose task another host has taken over (``runtime.locking.takeover_watch``).
 
 Another host takes a task over when the resource manager reports this host as dead. The lock is read anew
-before each record is written, and every few seconds: an isolator that has lost it ends its task's processes
-on this host, writes nothing more, and ends. Agents on other nodes end theirs when they no longer hear of the
-isolator.
+before each record is written, and every few seconds: an isolator that has lost the lock ends its task's
+processes on this host, writes nothing more, and ends. Agents on other nodes end the processes there when they
+no longer hear of the isolator.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ LOG = logging.getLogger(__name__)
 class LockLostError(WheslError):
     """Another isolator has taken the task over."""
 
-    exit_code = 76  # EX_PROTOCOL of sysexits.h; the keeper knows it
+    exit_code = 76  # EX_PROTOCOL of sysexits.h; the keeper knows this status
 
 
 def give_up(setup: Setup, runner: int | None) -> None:
-    """Kill a task's processes on this host, which another one runs anew.
+    """Kill a task's processes on this host, since another host runs the task anew.
 
     Args:
-        setup: the task's.
-        runner: its attempt's; None for none.
+        setup: the task's setup.
+        runner: the process number of the attempt's runner; None for none.
 
-    Raises LockLostError always.
+    Always raises LockLostError.
     """
     found = attempt_processes.kill_all(token_prefix(setup), runner)
     LOG.error("%d processes of %s were killed here", found.count, setup.task.id)

@@ -1,4 +1,4 @@
-"""The note on a paused task, for its keeper's terminal."""
+"""The notice on a paused task, which its keeper shows on a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from whesl.runtime.isolator.task.taskdir import TaskDir
 
 
 def tell(directory: TaskDir, state: State) -> None:
-    """Leave a note on why nothing goes on, or remove it."""
+    """Write the notice on why a task is paused, or remove it when the task is not paused.
+
+    Args:
+        directory: the task's directory.
+        state: the task's state.
+    """
     with contextlib.suppress(OSError):
         if state.phase is not Phase.PAUSED:
             file_retry.remove(directory.paused)

@@ -1,7 +1,8 @@
-"""Requests that people and programs leave in the directory of a task that has no coordinator.
+"""Requests that users and programs leave in the directory of a task without a coordinator.
 
-Each exception that is raised from outside, and each prediction, is a file named by its id. It is removed when
-the isolator's journal has it: an isolator that is killed between the two reads it again and knows the id.
+Each exception raised from outside, and each prediction, is a file named by its id. The file is removed when
+the isolator's journal has the request: an isolator that is restarted in between reads the file again, and
+knows the id.
 """
 
 from __future__ import annotations
@@ -23,19 +24,23 @@ from whesl.runtime.wire.keys import private_directory
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException
 
 LOG = logging.getLogger(__name__)
-# The most that may wait: fewer than the ids that the isolator remembers.
+# Largest number of waiting requests, below the number of ids that the isolator remembers.
 MOST_WAITING = 32
-# Seconds between two looks: at a paused task's control, and for raised exceptions.
+# Seconds between two looks at the control file of a paused task, and at the directory of raised exceptions.
 LOOK_PAUSED = 1.0
 LOOK = 0.5
-# Seconds for which a prediction may have waited while no isolator ran.
+# Longest wait in seconds by which a prediction's lead time is reduced; a longer one shows a wrong clock.
 LONGEST_LEFT = 3600.0
 
 
 def leave(directory: Path, message: RaiseException | PredictFailure) -> None:
-    """Leave an exception or a prediction, once for its id.
+    """Leave an exception or a prediction, once per id.
 
-    Raises RefusedError when too many wait, HomeError, OSError.
+    Args:
+        directory: the directory of the task's requests.
+        message: the request.
+
+    Raises RefusedError when too many requests wait, HomeError, OSError.
     """
     private_directory(directory)
     path = _path(directory, message.id)
@@ -48,7 +53,12 @@ def leave(directory: Path, message: RaiseException | PredictFailure) -> None:
 
 
 def waits(directory: Path, identity: str) -> bool:
-    """Whether the exception of an id has not been taken. Raises OSError."""
+    """Whether a request still waits for the isolator. Raises OSError.
+
+    Args:
+        directory: the directory of the task's requests.
+        identity: the request's id.
+    """
     return file_retry.exists(_path(directory, identity))
 
 
@@ -57,10 +67,10 @@ def _path(directory: Path, identity: str) -> Path:
 
 
 class Left:
-    """Looks for requests that were left, from time to time.
+    """Looks periodically for requests in a task's directory.
 
     Args:
-        directory: the task's.
+        directory: the task's directory.
     """
 
     def __init__(self, directory: TaskDir) -> None:
@@ -68,18 +78,28 @@ class Left:
         self._due = 0.0
 
     def next_deadline(self, now: float, *, paused: bool) -> float:
-        """Return when to look again, by the same clock as ``now``."""
+        """Return when to look again, on the clock of ``now``.
+
+        Args:
+            now: a monotonic clock's time in seconds.
+            paused: whether the task is paused.
+        """
         return min(self._due, now + LOOK_PAUSED) if paused else self._due
 
     def taken(self, now: float, *, paused: bool) -> Iterator[Control | RaiseException | PredictFailure]:
-        """Yield the requests that lie there; each file is removed after its request was handled."""
+        """Yield the waiting requests; each file is removed after its request was handled.
+
+        Args:
+            now: a monotonic clock's time in seconds.
+            paused: whether the task is paused, so that its control file is read, too.
+        """
         if paused:
             yield from self._one(self._directory.control, Control)
         if now < self._due:
             return
         self._due = now + LOOK
         found: list[Path] = []
-        with contextlib.suppress(OSError):  # no request, or one that is looked for again soon
+        with contextlib.suppress(OSError):  # no directory, or the directory is read again soon
             found = sorted(self._directory.raised.glob("*.json"))
         for path in found:
             for message in self._one(path, RaiseException | PredictFailure):
@@ -98,7 +118,7 @@ class Left:
 
 
 def _of_now(message: Control | RaiseException | PredictFailure) -> Control | RaiseException | PredictFailure:
-    """Return a prediction with the rest of its lead time, unless its sender's clock is far off."""
+    """Return a request, a prediction with the rest of its lead time unless its sender's clock is wrong."""
     if isinstance(message, PredictFailure):
         now = message.prediction.at(time.time())
         if 0 <= message.prediction.lead - now.lead <= LONGEST_LEFT:

@@ -1,7 +1,7 @@
-"""A warning, once for each user: the resource manager empties the output of a job that it runs again.
+"""A warning, once per user, that the resource manager truncates the output of a requeued job.
 
-Only the job's owner can keep the first run's output, by an option of its submission. The resource manager has
-to be asked for it, so that is done at a task's end, and only where the user was never told.
+Only a submission option can keep the first run's output. The resource manager is asked for that option at a
+task's end, and only for users who were never warned.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from whesl.model.errors import WheslError
 from whesl.runtime.wire.keys import home
 
 MARK = "told-of-truncated-output"
-LIMIT = 2.0  # seconds for which an answer is waited for
+LIMIT = 2.0  # seconds to wait for the resource manager's answer
 
 
 def once(allocation: Allocation) -> tuple[str, ...]:
-    """Return the sentence for a task's summary; nothing where it does not apply, or was told.
+    """Return the warning for a task's summary; () where it does not apply, or the user was warned before.
 
     Args:
-        allocation: the resource manager's inside face.
+        allocation: the resource manager inside the job.
     """
     if not isinstance(allocation, TruncatesOutput):
         return ()

@@ -24,10 +24,10 @@ class TaskDirError(WheslError):
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """Where an output stream goes. ``path`` is the caller's own file; empty: a file of each attempt.
+    """The destination of an output stream. ``path``: the caller's own file; empty: a file of each attempt.
 
-    What goes to an attempt's file is copied through to the caller by the keeper. ``common``: the caller's
-    file where that is one that other tasks write to as well (``runtime/detect/shared_output.py``).
+    The keeper copies an attempt's file through to the caller's stream. ``common``: the caller's file, if
+    other tasks write to that file as well (``runtime/detect/shared_output.py``).
     """
 
     path: str = ""
@@ -37,8 +37,8 @@ class Stream(msgspec.Struct, frozen=True):
 class First(msgspec.Struct, frozen=True, kw_only=True):
     """A first attempt that ``whesl exec`` starts itself.
 
-    ``sizes``: of its files before, bytes. ``before``: what those show of themselves that rules name
-    (``old_files.positions``). ``began``: just before its start, seconds since the epoch.
+    ``sizes``: bytes of its output files before the start. ``before``: the state of the files that rules name
+    (``old_files.positions``). ``began``: time just before the start, seconds since the epoch.
     """
 
     sizes: dict[str, int]
@@ -47,15 +47,15 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be run, as the caller wrote it, and how the isolator looks after it.
+    """The command as the caller wrote it, and the settings of its supervision.
 
-    ``script`` says which word of the command is a script, by its number; 0 for none; ``checksum``
-    is that of its content where ``--script`` named it. ``batch``: the
-    process of the job's own script, whose death is the job's end; 0 for none. ``joined``: both streams go to
-    one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``: whether
-    tasks run by a Flux instance in the job (``whesl.managers.resource.manager_table.INNER``).
-    ``first``: the first attempt is started before the isolator. ``checkpoints``: where the program's are
-    kept, empty when they are not coordinated. Times in seconds.
+    ``script``: index of the command's word that is a script; 0 for none. ``checksum``: of the script's
+    content where ``--script`` named it. ``batch``: process number of the job's own script, whose death is
+    the job's end; 0 for none. ``joined``: both streams go to one file. ``stdin``: a file that each attempt
+    reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance in the job
+    (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is started
+    before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when these are
+    not coordinated. Times in seconds.
     """
 
     setup: Setup
@@ -78,7 +78,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How the task ended, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
+    """The task's end, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
 
     code: int
     state: TaskState
@@ -111,7 +111,7 @@ class TaskDir:
         self.shims = path / "bin"
 
     def make(self) -> None:
-        """Make the directory, private to the user. Raises TaskDirError, HomeError for one open to others."""
+        """Make the directory, private to the user. Raises TaskDirError; HomeError if others may open it."""
         try:
             if file_retry.exists(self.path) and not file_retry.names(self.path):
                 file_retry.retried(lambda: self.path.chmod(0o700))
@@ -132,45 +132,51 @@ class TaskDir:
         return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
 
     def claim_of(self, number: int) -> str:
-        """Return the claim that an attempt was started for, empty when there is none. Raises OSError."""
+        """Return the claim that an attempt was started for, empty when none is known. Raises OSError."""
         return (file_retry.content(self.attempt(number) / "claim") or b"").decode(errors="replace")
 
     def active_nodes(self) -> tuple[str, ...]:
-        """Return the nodes that the newest attempt was started on, as far as there are. Raises OSError."""
+        """Return the nodes that the newest attempt was started on, () when not known. Raises OSError."""
         return tuple((file_retry.content(self.hosts) or b"").decode(errors="replace").split())
 
     def status(self, number: int) -> Path:
-        """Return the file that an attempt's runner leaves its exit status in."""
+        """Return the file in which an attempt's runner leaves the exit status."""
         return self.attempt(number) / "status"
 
     def output(self, number: int, stream: Stream, name: str) -> Path:
-        """Return the file that a stream of an attempt goes to."""
+        """Return the file to which an output stream of an attempt goes.
+
+        Args:
+            number: the attempt's number.
+            stream: the stream's destination.
+            name: ``stdout`` or ``stderr``.
+        """
         return Path(stream.path) if stream.path else self.attempt(number) / name
 
     def lock(self, setup: Setup | None = None) -> int:
         """Hold the task's lock, and return its descriptor (``takeover_lock.take``).
 
         Args:
-            setup: whose claim and job it is held for.
+            setup: the setup with the claim and job that the lock names; None for neither.
 
-        Raises HeldError when another process holds it, TaskDirError when that cannot be told.
+        Raises HeldError when another process holds the lock, TaskDirError when the lock cannot be taken.
         """
         with self._locking("taken"):
             return takeover_lock.take(str(self.lock_file), holder_of(setup))
 
     def owner(self) -> Owner | None:
-        """Return who holds the lock now, None when nobody does. Raises TaskDirError."""
+        """Return the lock's present owner, None when nobody holds the lock. Raises TaskDirError."""
         with self._locking("looked at"):
             return takeover_lock.holder(str(self.lock_file))
 
     def break_lock(self, owner: Owner, setup: Setup) -> bool:
-        """Take the lock from an owner that is known to be dead, and give it back; False when another one did.
+        """Break the lock of a dead owner; return False when another process was faster.
 
-        Locks that the dead owner's host held on the journal stay with the old file.
+        Locks that the dead owner's host held on the journal stay with the journal's old file.
 
         Args:
-            owner: the dead one.
-            setup: of who breaks it.
+            owner: the dead owner.
+            setup: the setup of the caller.
 
         Raises TaskDirError.
         """
@@ -180,7 +186,7 @@ class TaskDir:
                 return False
             try:
                 from whesl.runtime.journal.database_integrity import (
-                    renew,  # SQLite is loaded by the few who need it
+                    renew,  # imported here since few callers need SQLite
                 )
 
                 renew(self.journal)
@@ -200,7 +206,12 @@ class TaskDir:
 
 
 def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
-    """Return a process of this host as the owner of a task's lock; this process by default."""
+    """Return a process of this host as the owner of a task's lock.
+
+    Args:
+        setup: the setup with the claim and job that the lock names; None for neither.
+        pid: the process number; by default this process's own.
+    """
     if setup is None:
         return takeover_lock.owned(pid=pid)
     job = f"{setup.rjms}:{setup.job_id}" if setup.job_id else ""
@@ -208,13 +219,13 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
 
 
 def script_of(job: Job) -> bytes:
-    """Return the content of a task's script, b"" where it has none or none any more.
+    """Return the content of a task's script, b"" where the task has no script or the file is gone.
 
-    Raises OSError when it could not be read.
+    Raises OSError when the script cannot be read.
     """
     return (file_retry.content(job.command[job.script]) or b"") if job.script else b""
 
 
 def read_status(path: Path) -> int | None:
-    """Return the exit status in a runner's file, None while there is none. Raises OSError."""
+    """Return the exit status in a runner's status file, None while there is none. Raises OSError."""
     return program_runner.read(file_retry.content(path) or b"")[0]

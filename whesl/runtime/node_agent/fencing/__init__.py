@@ -1,1 +1,1 @@
-"""Fencing on one node: the processes of an attempt found, killed and seen gone, and who has confirmed it."""
+"""Fencing on one node: the processes of an attempt are found, killed and seen to be gone."""

@@ -1,7 +1,7 @@
 """An attempt's processes on this machine: found by token, session and descent; signalled; killed.
 
-Read from ``/proc`` (proc(5)) in one pass, because fencing repeats the pass until nothing is left and the
-restarted program waits for it.
+The processes are read from ``/proc`` (proc(5)) in one pass: fencing repeats the pass until no process is
+left, and the restarted program waits for that.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from whesl.runtime.node_agent.fencing.shm_cleanup import Segments
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 FENCE_TIMEOUT = 10.0
-EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
+EXEC_TIMEOUT = 2.0  # seconds for a process in execve(2) to get its environment and command line
 _LOOK_EXEC = 0.0005
-AGENT = "whesl.runtime.node_agent.agent"  # the module that an agent runs, as its command line shows it
-_PF_KTHREAD = 0x200000  # include/linux/sched.h
-_kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
-_bare: set[int] = set()  # processes that have neither for good
-_LISTINGS = 8  # listings of /proc in a pass at most, since other programs start processes all the time
-# Between two passes over all processes, seconds, unless all that was seen has ended before.
+AGENT = "whesl.runtime.node_agent.agent"  # an agent's module, as on its command line
+_PF_KTHREAD = 0x200000  # flag of a kernel thread (include/linux/sched.h)
+_kernel: set[int] = set()  # threads of the kernel, most entries of a node's /proc
+_bare: set[int] = set()  # processes that never get an environment and a command line
+_LISTINGS = 8  # limit of listings of /proc in a pass, since other programs start processes all the time
+# Seconds between two passes over all processes, unless all seen processes have ended before.
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
 _LOOK_LONGEST = 0.1
 WAITING_FOR = 0.4
 WAITING_LOOKS = 3
-# proc_pid_stat(5). A debugger's stop (t) is not the node's fault.
+# States in which a process cannot run (proc_pid_stat(5)). A debugger's stop (t) is not the node's fault.
 _STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
-# Of the resource manager, above a step's tasks: stopped, it passes on neither their output nor their end.
+# The resource manager's processes above a step's tasks, which pass on output and end of the tasks.
 _ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
-# Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
-# it for seconds, and for so long Slurm counts the nodes as busy for the next step.
+# Launchers that end by themselves after their ranks were killed. After a killed srun, slurmstepd tries to
+# reach it for seconds, during which Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
+    """One process. ``started`` (clock ticks since boot) distinguishes processes with the same number.
 
-    ``mark``: its soft limit of RLIMIT_RSS, bytes (``attempt_rlimit_mark``). ``thread``: of a process whose
-    first thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
+    ``mark``: the soft limit of RLIMIT_RSS, bytes (``attempt_rlimit_mark``). ``thread``: number of a living
+    thread, by which /proc shows the memory and environment of a process whose first thread has ended; else 0.
     """
 
     pid: int
@@ -60,31 +60,32 @@ class Process(msgspec.Struct, frozen=True):
     started: int
     name: str
     mark: int = attempt_rlimit_mark.UNLIMITED
-    kernel: bool = False  # a thread of the kernel's
+    kernel: bool = False  # whether it is a thread of the kernel
     thread: int = 0
 
     @property
     def shown_by(self) -> int:
-        """The number by which /proc shows its memory and environment."""
+        """The number by which /proc shows the process's memory and environment."""
         return self.thread or self.pid
 
 
-# Stands for whatever there may be where /proc cannot be read.
+# Placeholder for processes that may exist where /proc cannot be read.
 _UNSEEN = Process(pid=0, parent=0, group=0, session=0, state="?", started=0, name="/proc unreadable")
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What was found of an attempt. ``strange``: steps of this job that nothing tells the owner of."""
+    """The processes of an attempt. ``strange``: steps of this job with an unknown owner."""
 
     found: list[Process]
     strange: tuple[str, ...] = ()
 
 
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
-    """How many processes were killed, which are left, and whether a launcher had to be killed.
+    """The number of killed processes, and the processes that are left.
 
-    ``forced``: a launcher that ends by itself had to be killed. ``launchers``: the numbers of those that were
-    there. ``strange``: as in ``Look``, at the end. ``open_files``: what was open for writing.
+    ``spared``: launchers were given time since ``launchers_ended`` was last called. ``forced``: a launcher
+    that ends by itself had to be killed. ``launchers``: the process numbers of the seen launchers.
+    ``strange``: as in the last ``Look``. ``open_files``: files that were open for writing.
     """
 
     count: int
@@ -97,11 +98,11 @@ class Killing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(pid: int) -> Process | None:
-    """Return a process, None when there is none. Raises OSError when that could not be observed."""
+    """Return a process, None when there is none. Raises OSError when /proc cannot be read."""
     content = procfs.content(f"/proc/{pid}/stat")
     if content is None:
         return None
-    # The name may contain anything, parentheses and spaces included: the last one ends it.
+    # A process's name may contain parentheses and spaces; it ends at the last parenthesis.
     before, _, after = content.rpartition(b")")
     fields = after.split()
     thread, state = procfs.living_thread(pid, fields)
@@ -120,12 +121,12 @@ def read(pid: int) -> Process | None:
 
 
 def command_line(pid: int) -> bytes:
-    """Return a process's command line as the kernel has it, empty when it is gone."""
+    """Return a process's command line as the kernel has it, empty when the process is gone."""
     return procfs.content(f"/proc/{pid}/cmdline") or b""
 
 
 def alive(pid: int, started: int) -> bool:
-    """Whether the very process that was started then still runs (a zombie does not), or that is not seen."""
+    """Whether the process of this number and start time still runs (a zombie does not); True if not known."""
     try:
         process = read(pid)
     except OSError:
@@ -134,10 +135,10 @@ def alive(pid: int, started: int) -> bool:
 
 
 def everything() -> list[Process]:
-    """Return all processes of this machine that are no zombies, nor threads of the kernel's.
+    """Return all processes of this machine except zombies and threads of the kernel.
 
-    What was started meanwhile is looked at as well: a process that forked and ended before it was read would
-    be seen neither itself nor by its child.
+    Processes started meanwhile are read as well: of a process that forked and ended before it was read, the
+    child would be missed otherwise.
     """
     living = []
     known: set[int] = set()
@@ -158,7 +159,7 @@ def everything() -> list[Process]:
 
 
 def _still_kernel(pid: int) -> bool:
-    """Whether a number that was a kernel thread's is so still: those have no session, and tasks have one."""
+    """Whether a number is still a kernel thread's: kernel threads have no session, tasks have one."""
     with contextlib.suppress(OSError):
         if os.getsid(pid) == 0:
             return True
@@ -174,7 +175,7 @@ def of_attempt(
     node: str = "",
     steps: Collection[str] = (),
 ) -> list[Process]:
-    """Return the processes of an attempt on this machine; the arguments are ``look``'s."""
+    """Return the processes of an attempt on this machine; the arguments are as for ``look``."""
     return look(token, session, spare=spare, node=node, steps=steps).found
 
 
@@ -189,17 +190,17 @@ def look(
     """Look for the processes of an attempt on this machine.
 
     Args:
-        token: the attempt's, as it stands in the processes' environment; or the beginning that all tokens of
-            the task share, which ends in a full stop.
+        token: the attempt's token, as in the processes' environment; or the common prefix of the task's
+            tokens, which ends in a full stop.
         session: the runner's process number, if it was started here.
-        spare: processes that are never counted in (the caller's own).
-        node: leave out what says of itself that it runs on another node (SLURMD_NODENAME): several
-            nodes may live on one machine.
+        spare: numbers of processes that are never found (the caller's own).
+        node: a node's name, to leave out processes whose environment names another node (SLURMD_NODENAME),
+            since several nodes may be on one machine; '' for all.
         steps: Slurm's steps that are known to be the attempt's.
 
-    A process counts by its mark, by its environment, by the runner's session or one that is led by a process
-    that counts, by being a descendant of one that counts, or by running in the same step of Slurm: a program
-    that clears its environment and makes a session of its own is still found.
+    A process is found by its mark, its environment, the runner's session, or the session, descent or step of
+    Slurm that it shares with a found process: a program that clears its environment and makes a session of
+    its own is still found.
     """
     end = "" if token.endswith(".") else "\0"
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
@@ -225,7 +226,7 @@ def look(
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
-            # A process that has left its parent is init's child, and still its step's by its cgroup.
+            # A process that has left its parent is a child of init, but its cgroup still names its step.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
         chosen |= step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
@@ -239,7 +240,7 @@ def look(
 
 
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
-    """Return the name of the step that each of Slurm's step daemons runs, by the daemon's number."""
+    """Return the names of the steps that Slurm's step daemons run, by the daemon's process number."""
     return {
         process.pid: step_processes.named(command_line(process.pid))
         for process in processes
@@ -252,7 +253,7 @@ def _step_of(pid: int) -> str:
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
-    """Whether one of the processes has the mark of another attempt or of an agent."""
+    """Whether any of the processes has the mark or token of an attempt, or is an agent."""
     variable = f"\0{TOKEN_VARIABLE}=".encode()
     return any(
         attempt_rlimit_mark.is_mark(process.mark)
@@ -263,12 +264,12 @@ def _accounted(processes: Iterable[Process]) -> bool:
 
 
 def environment_of(pid: int) -> bytes | None:
-    """Return the environment that a process was started with; None for another user's, or one that is gone.
+    """Return the environment that a process was started with; None for another user's or a gone process.
 
-    In the midst of execve(2) a process has neither environment nor command line: both appear at once, when
-    the new program's stack is made (fs/binfmt_elf.c, fs/proc/base.c: "spawned far enough"). That is after the
-    descriptors to be closed have been closed, which is what whoever has started the process waits for. It is
-    waited out here: else a look just then would miss it.
+    Within execve(2), a process has neither environment nor command line: both appear at once, when the new
+    program's stack is made (fs/binfmt_elf.c, fs/proc/base.c: "spawned far enough"). That is after descriptors
+    were closed, for which the starter of the process waits. This function waits for both to appear, so that
+    no process is missed.
     """
     content = procfs.content(f"/proc/{pid}/environ")
     if content != b"" or pid in _bare:
@@ -278,7 +279,7 @@ def environment_of(pid: int) -> bytes | None:
         try:
             os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
         except OSError:
-            return content  # a thread of the kernel's, a zombie, or gone
+            return content  # a thread of the kernel, a zombie, or gone
         if time.monotonic() >= deadline:
             _bare.add(pid)  # the process has no environment, and later looks do not wait for one
             return content
@@ -295,11 +296,11 @@ def _belongs(
     jobs: Mapping[str, str],
 ) -> bool:
     environment = b"\0" + (environment_of(process.shown_by) or b"") + b"\0"
-    # Marks are there for everybody to read; another user's process could never be killed.
+    # Marks can be read of all users' processes, but other users' processes cannot be killed.
     marked = attempt_rlimit_mark.carries(process.mark, token) and procfs.is_own(process.pid)
     if not marked and wanted not in environment:
         return False
-    # A job that the attempt has submitted has inherited both.
+    # A job that the attempt has submitted has inherited mark and token.
     for name, job in jobs.items():
         told = environment.partition(f"\0{name}=".encode())[2].partition(b"\0")[0]
         if told and told != job.encode():
@@ -308,9 +309,9 @@ def _belongs(
 
 
 def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> bool:
-    """Whether a process runs on a node, as the nearest environment tells that tells it; True for none."""
+    """Whether the environment of a process, or of its nearest ancestor with a node, names the node."""
     above = process
-    for _ in range(len(processes)):  # numbers are used again: there may be a circle
+    for _ in range(len(processes)):  # limited, since reused process numbers may form a cycle
         environment = b"\0" + (environment_of(above.shown_by) or b"") + b"\0"
         told = step_processes.node_told(environment)
         if told != b"":
@@ -322,17 +323,17 @@ def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> b
 
 
 def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = time.sleep) -> str:
-    """Say which processes cannot run: stopped by a signal, or waiting inside the kernel all the time.
+    """Return a text on processes that cannot run: stopped by a signal, or always waiting inside the kernel.
 
-    A process that reads or writes much waits inside the kernel often; one that never comes back from there
-    (a dead disk, file system or device) is seen so at each of several looks. Takes ``WAITING_FOR`` seconds at
-    most, no time when nothing is stopped or waits.
+    A process that reads or writes much often waits inside the kernel; a process that never returns (from a
+    dead disk, file system or device) waits there at each of several looks. Takes ``WAITING_FOR`` seconds at
+    most, and no time when no process is stopped or waits.
 
     Args:
         look: returns an attempt's processes.
-        wait: sleeps so many seconds.
+        wait: sleeps for a number of seconds.
 
-    Returns one line, empty when all of them can run. What the resource manager has above them counts as well.
+    Returns one line, empty when all processes can run, including the resource manager's processes above them.
     """
     suspects = {(process.pid, process.started, process.state): process for process in _with_parents(look())}
     suspects = {key: process for key, process in suspects.items() if process.state in _STUCK}
@@ -371,28 +372,28 @@ def kill_all(
 ) -> Killing:
     """Kill an attempt's processes until a pass over all processes finds none.
 
-    SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts. The
-    shared memory that they leave behind is removed.
+    SIGKILL also ends stopped processes. Between two passes a process may fork, so only an empty pass counts.
+    Shared memory that the processes leave behind is removed.
 
     Args:
         token, session, spare, node, steps: as ``look``.
-        patience: seconds for which launchers that end by themselves are let do so.
-        timeout: seconds; a process that waits inside the kernel does not die before it comes back.
-        launchers_ended: called when all launchers that were let end have done so, before the next pass: they
-            may have started something elsewhere, and looking for it need not wait for that pass.
-        clock: monotonic seconds.
+        patience: seconds for launchers that end by themselves to do so.
+        timeout: limit in seconds, since a process that waits inside the kernel does not die meanwhile.
+        launchers_ended: called when all spared launchers have ended, before the next pass: they may have
+            started processes on other nodes, and the search for these need not wait for the pass.
+        clock: returns monotonic seconds.
     """
     began = clock()
     killed: set[tuple[int, int]] = set()
     pause = _LOOK_FIRST
-    spared = False  # since ``launchers_ended`` was last called
+    spared = False  # whether launchers were spared since the last call of ``launchers_ended``
     forced = False
     launchers: set[int] = set()
     segments = Segments()
     while True:
         try:
             seen = look(token, session, spare=spare, node=node, steps=steps)
-        except OSError:  # without a look no process is known to be gone
+        except OSError:  # without a look, no process is known to be gone
             seen = Look([_UNSEEN])
         left = seen.found
         if not left or clock() > began + timeout:
@@ -415,7 +416,7 @@ def kill_all(
         for process in left:
             if patient and process.name in _ENDS_BY_ITSELF:
                 spared = True
-                # It takes some milliseconds, and a look meanwhile would only take the processor from it.
+                # A launcher's end takes some milliseconds, and a look meanwhile would only slow it down.
                 pause = _LOOK_PATIENT
                 continue
             forced = forced or process.name in _ENDS_BY_ITSELF
@@ -429,7 +430,7 @@ def kill_all(
 
 
 def until_ended(ending: Iterable[Process], limit: float) -> bool:
-    """Wait until processes have ended, zombies included; False when that took too long.
+    """Wait until processes have ended, zombies included; return False when that took too long.
 
     Args:
         ending: processes that were killed or are about to end.
@@ -442,7 +443,7 @@ def until_ended(ending: Iterable[Process], limit: float) -> bool:
         for process in ending:
             try:
                 descriptor = procfs.pidfd(process.pid)
-            except OSError:  # no descriptor to be had: then by the clock
+            except OSError:  # without a descriptor, the time limit decides
                 time.sleep(limit)
                 return False
             if descriptor is None:
@@ -458,14 +459,14 @@ def until_ended(ending: Iterable[Process], limit: float) -> bool:
 
 
 def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
-    """Ask an attempt to end, and wait a little: a launcher then ends its ranks on other nodes.
+    """Send an attempt SIGTERM, and wait for its end, so that its launcher ends the ranks on other nodes.
 
     Args:
-        token, session: as ``of_attempt``.
-        patience: seconds.
+        token, session: as ``look``.
+        patience: seconds to wait.
     """
     deadline = time.monotonic() + patience
-    with contextlib.suppress(OSError):  # the next pass kills processes that this one could not read
+    with contextlib.suppress(OSError):  # the pass that kills finds processes that could not be read here
         for process in of_attempt(token, session):
             send(process.pid, signal.SIGTERM)
         while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):
@@ -473,15 +474,15 @@ def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
 
 
 def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
-    """Kill an attempt's processes of this machine, as far as that is done in ``limit`` seconds.
+    """Kill an attempt's processes on this machine within a time limit.
 
     Args:
-        token, session: as ``of_attempt``.
+        token, session: as ``look``.
         limit: seconds.
     """
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):  # not seen is not gone
+        with contextlib.suppress(OSError):  # without a look, no process is known to be gone
             left = of_attempt(token, session)
             for process in left:
                 send(process.pid, signal.SIGKILL)
@@ -491,6 +492,6 @@ def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
 
 
 def send(pid: int, signum: int) -> None:
-    """Send a signal; a process that is gone is no error."""
+    """Send a signal to a process; ignore a process that is gone."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signum)

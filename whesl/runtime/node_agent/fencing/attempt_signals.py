@@ -15,8 +15,8 @@ LONGEST_WAIT = 10.0
 class HeldSignal:
     """A signal that waits for a program that handles it.
 
-    A program that loads handles nothing yet, and the signal's default action would end it. It is looked for
-    again, less and less often, until a process has been sent the signal or the attempt is over.
+    A program that is still loading has no handler yet, and the signal's default action would end it. Sending
+    is retried, less and less often, until a process was sent the signal or the attempt is over.
     """
 
     def __init__(self) -> None:
@@ -26,20 +26,20 @@ class HeldSignal:
 
     @property
     def due(self) -> float | None:
-        """When ``poll`` has to be called, monotonic seconds; None when nothing waits."""
+        """When ``poll`` has to be called, monotonic seconds; None when no signal waits."""
         return self._due if self._send is not None else None
 
     def hold(self, send: Callable[[], int | None], now: float) -> None:
-        """Take a signal on, in place of an earlier one.
+        """Hold a signal, in place of an earlier one.
 
         Args:
-            send: sends the signal, and returns to how many processes; None when there is none to wait for.
-            now: a monotonic clock's present value.
+            send: sends the signal, and returns the number of processes; None when the attempt is over.
+            now: monotonic seconds.
         """
         self._send, self._wait, self._due = send, FIRST_WAIT, now
 
     def poll(self, now: float) -> None:
-        """Send what is due; ``now`` as for ``hold``."""
+        """Send the held signal when a try is due; ``now`` as for ``hold``."""
         if self._send is None or now < self._due:
             return
         if self._send() == 0:
@@ -52,16 +52,16 @@ class HeldSignal:
 def signal_catching(
     token: str, runner: int | None, signum: int, spare: Iterable[int] = (), *, node: str = ""
 ) -> int:
-    """Send a signal to those of an attempt that handle it, and return to how many processes.
+    """Send a signal to an attempt's processes that handle it, and return their number.
 
-    Launchers are left out, since they pass it on to all their ranks.
+    Launchers are left out, since they would pass the signal on to all their ranks.
 
     Args:
-        token: the attempt's.
-        runner: the runner's process number, where it runs here.
+        token: the attempt's token.
+        runner: the runner's process number, if it runs here.
         signum: the signal.
-        spare: processes that are left out.
-        node: as for ``of_attempt``.
+        spare: numbers of processes that are left out.
+        node: as for ``attempt_processes.look``.
     """
     processes = of_attempt(token, runner, spare=spare, node=node)
     chosen = [

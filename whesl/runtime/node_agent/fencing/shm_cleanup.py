@@ -1,10 +1,10 @@
 """Shared memory that killed processes leave in ``/dev/shm``: removed when no living process can use it.
 
-MPI libraries and their transports remove their segments when they end; a killed one cannot, and the memory
-stays taken until the node boots. A file is removed when all of this holds: it is called as such a library
-calls its segments, a process that was killed had it mapped (proc(5), ``/proc/PID/maps``), it is a regular
-file of this user that nobody else may open, and no living process has it mapped. Everything else in that
-directory (staged data, checkpoints) is the user's.
+MPI libraries and their transports remove their segments when a process ends; for a killed process they
+cannot, and the memory stays taken until the node reboots. A file is removed when all of this holds: its name
+is one of such a library's segment, a killed process had it mapped (proc(5), ``/proc/PID/maps``), it is a
+regular file of this user that no other user may open, and no living process has it mapped. All other files in
+that directory (staged data, checkpoints) are the user's.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 PLACE = Path("/dev/shm")  # noqa: S108  # where shm_open(3) makes files
-# Open MPI's vader and sm, its one-sided windows; PSM2 and PSM3; UCX; MPICH; Intel MPI; NCCL.
+# Prefixes of segments' names: Open MPI's vader and sm, its one-sided windows; PSM2, PSM3; UCX; MPICH; Intel
+# MPI; NCCL.
 _NAMES = (
     "vader_segment.",
     "sm_segment.",
@@ -31,14 +32,14 @@ _NAMES = (
 )
 _MAPPED = re.compile(rb" ([0-9a-f]+):([0-9a-f]+) ([0-9]+) +/dev/shm/")
 
-Identity = tuple[int, int, int]  # device, its minor number, inode
+Identity = tuple[int, int, int]  # a file's device (major and minor number) and inode
 
 
 class Segments:
-    """What the processes that are being killed have mapped.
+    """The shared memory of processes that are being killed.
 
     Args:
-        place: the directory.
+        place: the directory of shared memory.
     """
 
     def __init__(self, place: Path = PLACE) -> None:
@@ -56,10 +57,10 @@ class Segments:
                 self._held |= _mapped(pid) & self._candidates.keys()
 
     def remove(self, living: Callable[[], Iterable[int]]) -> int:
-        """Remove what no living process has mapped, and return how many files that were.
+        """Remove noted files that no living process has mapped, and return their number.
 
         Args:
-            living: returns all processes; asked only when there is something to be removed.
+            living: returns the numbers of all processes; called only when there are noted files.
         """
         left = set(self._held)
         for pid in living() if left else ():
@@ -75,7 +76,7 @@ class Segments:
 
 
 def _own(path: Path) -> Identity | None:
-    """Return a file's identity when it is a regular one that only this user may open."""
+    """Return the identity of a regular file that only this user may open, None for any other file."""
     try:
         found = path.lstat()
     except OSError:
@@ -89,5 +90,5 @@ def _mapped(pid: int) -> set[Identity]:
     try:
         content = Path(f"/proc/{pid}/maps").read_bytes()
     except OSError:
-        return set()  # ended, or another user's
+        return set()  # the process has ended, or is another user's
     return {(int(a, 16), int(b, 16), int(inode)) for a, b, inode in _MAPPED.findall(content)}

@@ -1,7 +1,7 @@
-"""Commands of Slurm's names and forms, for the local resource manager.
+"""Slurm's commands (sbatch, srun, squeue, ...) for the local resource manager.
 
-What they accept and print is what a running Slurm 22.05 accepts and prints. Each is imported only when it is
-called: a workflow manager calls them thousands of times.
+The commands accept and print the same as those of Slurm 22.05. Only the module of the called command is
+imported: a workflow manager calls commands thousands of times.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{name}: error: {error.message}\n")
         return 1
     except BrokenPipeError:
-        # The reader (head, grep -q) has ended; the interpreter is not to complain at its exit.
+        # The reader of the output (head, grep -q) has ended: /dev/null keeps the interpreter's exit silent.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     assert isinstance(result, int)

@@ -1,4 +1,4 @@
-"""``python -m whesl.managers.resource.embedded.commands NAME ...``."""
+"""Run a Slurm-like command: ``python -m whesl.managers.resource.embedded.commands NAME ...``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""How jobs and nodes are shown: fields, widths, times and states, as Slurm 22.05 prints them."""
+"""Output formats of jobs and nodes: fields, widths, times and states, as Slurm 22.05 prints them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPACT = {
     JobState.TIMEOUT: "TO",
     JobState.NODE_FAIL: "NF",
 }
-MIN_JOB_AGE = 300.0  # how long squeue and scontrol know a job that has ended, in seconds
+MIN_JOB_AGE = 300.0  # seconds for which squeue and scontrol show an ended job
 _SPEC = re.compile(r"%(\.?)(\d*)([A-Za-z])")
 _SHORT_NODE = {
     "allocated": "alloc",
@@ -40,7 +40,10 @@ Fields = Mapping[str, tuple[str, Callable[..., str]]]
 
 
 class Column(NamedTuple):
-    """A field of a format, between texts of its own; no ``key``: only the text. No ``width``: it is whole."""
+    """A field of an output format, with the text before and after it.
+
+    ``key``: the field, empty for text alone. ``right``: right-justified. ``width``: None for the whole value.
+    """
 
     key: str
     before: str = ""
@@ -52,7 +55,14 @@ class Column(NamedTuple):
 def layout(
     last: Mapping[str, str], text: str, names: Mapping[str, str], fields: Fields, command: str
 ) -> list[Column]:
-    """Return the columns of ``--Format`` where that is given, else of a format like ``%.18i|%j``.
+    """Return the columns of ``--Format`` if given, else of a format such as ``%.18i|%j``.
+
+    Args:
+        last: the command's options and their values.
+        text: the format when ``--Format`` is not given.
+        names: keys of fields by their names in ``--Format``.
+        fields: title and value of each field, by key.
+        command: the kind of item, for the error's text.
 
     Raises UsageError for a field that the command does not know.
     """
@@ -77,7 +87,7 @@ def _columns(text: str, fields: Fields, command: str) -> list[Column]:
 def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: str) -> list[Column]:
     """Split a ``--Format`` like ``JobID:.18,Name:|``.
 
-    Without a colon a field is 20 wide; with a suffix and no width it is printed whole.
+    A field without a colon is 20 wide; one with a suffix but no width is printed uncut.
     """
     found = []
     for part in text.split(","):
@@ -94,7 +104,13 @@ def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: 
 
 
 def write(columns: Sequence[Column], fields: Fields, item: object = None) -> None:
-    """Print the line of an item, or without one the titles: texts are padded and cut to their width."""
+    """Print one line, each text padded or cut to its column's width.
+
+    Args:
+        columns: the line's columns.
+        fields: title and value of each field, by key.
+        item: the item to print; None prints the titles.
+    """
     line = ""
     for column in columns:
         if column.key:
@@ -113,7 +129,7 @@ def _fitted(text: str, column: Column) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as squeue does: ``0:02``, ``1:02:03``, ``2-01:02:03``."""
+    """Return a duration in squeue's form: ``0:02``, ``1:02:03``, ``2-01:02:03``."""
     total = max(0, int(seconds))
     days, rest = divmod(total, 86400)
     hours, rest = divmod(rest, 3600)
@@ -124,7 +140,7 @@ def duration(seconds: float) -> str:
 
 
 def long_duration(seconds: float) -> str:
-    """Return a time as scontrol and sacct do: ``00:05:00``, ``2-01:02:03``."""
+    """Return a duration in the form of scontrol and sacct: ``00:05:00``, ``2-01:02:03``."""
     total = max(0, int(seconds))
     days, rest = divmod(total, 86400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
@@ -132,7 +148,12 @@ def long_duration(seconds: float) -> str:
 
 
 def stamp(when: float, none: str = "N/A") -> str:
-    """Return a date in the form that SLURM_TIME_FORMAT asks for, or ``none`` when it is not known."""
+    """Return a time in the format of SLURM_TIME_FORMAT, or ``none`` for an unknown time.
+
+    Args:
+        when: seconds since the epoch.
+        none: text for an unknown time.
+    """
     form = os.environ.get("SLURM_TIME_FORMAT", "standard")
     if form in ("standard", "relative"):
         form = "%Y-%m-%dT%H:%M:%S"
@@ -140,50 +161,65 @@ def stamp(when: float, none: str = "N/A") -> str:
 
 
 def elapsed(job: Job, now: float) -> float:
-    """Return for how long a job ran, or runs, in seconds."""
+    """Return a job's run time so far, in seconds.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+    """
     if not job.started:
         return 0.0
     return (job.ended if job.ended and job.state is not JobState.RUNNING else now) - job.started
 
 
 def end_time(job: Job) -> float:
-    """Return when a job ended, or will be ended by its limit; 0 when that is not known."""
+    """Return the time when a job ended or reaches its limit, in seconds since the epoch; 0 when unknown."""
     if job.state.ended or job.state is JobState.COMPLETING:
         return job.ended
     return job.started + job.time_limit if job.started and job.time_limit is not None else 0.0
 
 
 def limit(job: Job, form: Callable[[float], str] = duration) -> str:
-    """Return a job's time limit."""
+    """Return a job's time limit as text.
+
+    Args:
+        job: the job.
+        form: writes a number of seconds.
+    """
     return "UNLIMITED" if job.time_limit is None else form(job.time_limit)
 
 
 def node_list(job: Job) -> str:
-    """Return a job's nodes in Slurm's notation; those it lost only when it has ended."""
+    """Return a job's nodes in Slurm's notation; lost nodes only for an ended job."""
     return compress(sorted((*job.nodes, *job.lost)) if job.state.ended else job.nodes)
 
 
 def node_count(job: Job) -> int:
-    """Return how many nodes a job has, or wants at least."""
+    """Return the number of a job's nodes; for a pending job, the least number that it asks for."""
     if job.state is JobState.PENDING:
         return job.spec.nodes or max(1, len(job.spec.nodelist))
     return len(job.nodes) or len(job.lost)
 
 
 def cpu_count(job: Job) -> int:
-    """Return how many CPUs a job has, or wants."""
+    """Return the number of a job's CPUs; for a pending job, the number that it asks for."""
     if job.shares:
         return sum(share.cpus for share in job.shares)
     return (job.spec.tasks or node_count(job) * (job.spec.tasks_per_node or 1)) * job.spec.cpus_per_task
 
 
 def recent(job: Job, now: float) -> bool:
-    """Whether squeue still knows a job."""
+    """Whether squeue still shows a job: MIN_JOB_AGE has not passed since its end.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+    """
     return not job.state.ended or now - job.ended < MIN_JOB_AGE
 
 
 def dependency(job: Job) -> str:
-    """Return a job's dependencies as they are written."""
+    """Return a job's dependencies in the form of ``--dependency``."""
     return ("?" if job.spec.any_dependency else ",").join(
         f"{dependency.kind}:{dependency.job}" for dependency in job.spec.dependencies
     )
@@ -201,7 +237,12 @@ def complete_state(view: NodeView) -> str:
 
 
 def node_state(view: NodeView, *, short: bool = False) -> str:
-    """Return a node's state: ``idle``, ``alloc*``, ``drng``, ... (long: ``allocated*``, ``draining``)."""
+    """Return a node's state: ``idle``, ``draining``, ...; a star marks a node that does not respond.
+
+    Args:
+        view: the node.
+        short: whether to use sinfo's short words: ``alloc*``, ``drng``.
+    """
     word = view.base
     if view.drain:
         word = "draining" if word in ("allocated", "mixed", "completing") else "drained"

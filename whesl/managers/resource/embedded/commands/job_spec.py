@@ -1,4 +1,4 @@
-"""From the options of sbatch and srun to the job that is asked for."""
+"""Conversion of the options of sbatch and srun to a job's specification."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from whesl.managers.resource.embedded.environment import cleaned
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, JobSpec
 from whesl.model.errors import UsageError
 
-# A comment that begins so carries a submission token (whesl.managers.resource.slurm.slurm_command_output);
-# a known one is not queued again.
+# Prefix of a comment that carries a submission token (whesl.managers.resource.slurm.slurm_command_output); a
+# job with a known token is not queued again.
 MARK = "whesl:"
 _KINDS = ("after", "afterany", "afterok", "afternotok")
 _MAX_ARRAY = 10_000
@@ -25,10 +25,10 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 
 
 def specification(found: Iterable[tuple[str, str]], environ: Mapping[str, str], **fixed: Any) -> JobSpec:
-    """Return the job that options ask for.
+    """Return the specification of the job that command-line options ask for.
 
     Args:
-        found: option names and values; of two of a name the later one wins.
+        found: pairs of option name and value; a later pair overrides an earlier one of its name.
         environ: the caller's environment.
         **fixed: fields of the specification that the command decides.
 
@@ -42,7 +42,7 @@ def specification(found: Iterable[tuple[str, str]], environ: Mapping[str, str], 
         "submit_host": socket.gethostname(),
         "token": environ.get("WHESL_SUBMIT_TOKEN", ""),
         "nodes": None,
-        "workdir": os.getcwd(),  # noqa: PTH109  # pathlib costs every command's start
+        "workdir": os.getcwd(),  # noqa: PTH109  # pathlib slows each command's start
     }
     for name, value in found:
         fields |= _field(name, value)
@@ -108,14 +108,22 @@ def _field(name: str, value: str) -> dict[str, Any]:
 
 
 def step_fields(name: str, value: str) -> dict[str, Any]:
-    """Return the fields of a step that an option of srun sets. Raises UsageError."""
+    """Return the fields of a step that an option of srun sets. Raises UsageError.
+
+    Args:
+        name: the option's long name.
+        value: the option's value.
+    """
     if name not in ("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "nodelist", "exclude"):
         return {}
     return _field(name, value)
 
 
 def dependencies(text: str) -> dict[str, Any]:
-    """Read ``afterok:1:2,afterany:3`` (all) or ``...?...`` (any). Raises UsageError."""
+    """Read a ``--dependency``: parts like ``afterok:1:2``, joined by ``,`` (all) or ``?`` (any).
+
+    Raises UsageError.
+    """
     found = []
     for part in re.split(r"[,?]", text):
         kind, _, jobs = part.partition(":")
@@ -127,7 +135,7 @@ def dependencies(text: str) -> dict[str, Any]:
 
 
 def array(text: str) -> dict[str, Any]:
-    """Read ``1-10:2,15%4``. Raises UsageError."""
+    """Read a value of ``--array`` such as ``1-10:2,15%4``. Raises UsageError."""
     indexes, _, limit = text.partition("%")
     tasks: dict[int, None] = {}
     for part in indexes.split(","):
@@ -142,7 +150,10 @@ def array(text: str) -> dict[str, Any]:
 
 
 def warning(text: str) -> tuple[int, float, bool]:
-    """Read ``[B:]SIGNAL[@SECONDS]``: signal number, seconds before the limit, only the script."""
+    """Read a value of ``--signal``: ``[B:]SIGNAL[@SECONDS]``. Raises UsageError.
+
+    Returns the signal's number, seconds before the time limit, and whether only the batch shell gets it.
+    """
     where, colon, rest = text.rpartition(":")
     name, _, ahead = rest.partition("@")
     if (colon and where not in ("B", "R", "BR", "RB")) or (ahead and not options.is_number(ahead)):
@@ -151,7 +162,7 @@ def warning(text: str) -> tuple[int, float, bool]:
 
 
 def signal_number(name: str) -> int:
-    """Return the number of a signal given by number or name, with or without SIG. Raises UsageError."""
+    """Return the number of a signal, from a number or a name with or without SIG. Raises UsageError."""
     if options.is_number(name) and 0 < int(name) < signal.NSIG:
         return int(name)
     try:
@@ -161,7 +172,12 @@ def signal_number(name: str) -> int:
 
 
 def exported(choice: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that ``--export`` lets through: ALL, NONE, names and NAME=VALUE."""
+    """Return the environment that a value of ``--export`` selects.
+
+    Args:
+        choice: ALL, NONE, or names and NAME=VALUE with commas between; None means ALL.
+        environ: the caller's environment.
+    """
     everything = cleaned(environ)
     if choice is None or choice == "ALL":
         return everything

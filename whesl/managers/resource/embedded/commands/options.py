@@ -1,6 +1,6 @@
 """Options as Slurm's commands read them (getopt_long): abbreviations, optional values, headers in scripts.
 
-The standard parsers know neither optional values that need an equals sign nor stopping at the command.
+Python's own parsers support neither optional values after an equals sign nor a stop at the first argument.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Option(NamedTuple):
 
 
 def table(text: str) -> tuple[Option, ...]:
-    """Read options from words: ``nodes/N=`` takes a value, ``no-kill/k?`` may, ``hold/H`` does not."""
+    """Read option definitions: ``nodes/N=`` takes a value, ``no-kill/k?`` may take one, ``hold/H`` none."""
     options = []
     for word in text.split():
         kind = {"=": REQUIRED, "?": OPTIONAL}.get(word[-1], NONE)
@@ -39,11 +39,11 @@ def table(text: str) -> tuple[Option, ...]:
 def parse(
     options: Iterable[Option], arguments: Sequence[str], *, permute: bool = True
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the options given, in order, and the other arguments.
+    """Return the options in ``arguments``, in order as (name, value), and the other arguments.
 
     Args:
-        options: those that are known.
-        arguments: what followed the command's name.
+        options: the known options.
+        arguments: the command line without the command's name.
         permute: whether options may follow other arguments.
 
     Raises UsageError in the words of getopt_long.
@@ -90,7 +90,12 @@ def parse(
 
 
 def only(options: Iterable[Option], arguments: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the options given to a command that takes nothing else. Raises UsageError."""
+    """Return the options of a command that takes no other arguments, as (name, value). Raises UsageError.
+
+    Args:
+        options: the known options.
+        arguments: the command line without the command's name.
+    """
     found, rest = parse(options, arguments)
     if rest:
         raise UsageError(f"Unrecognized option: {rest[0]}")
@@ -107,12 +112,12 @@ def _by_prefix(by_name: dict[str, Option], name: str) -> Option:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a whole number of at most 9 digits (other scripts' digits are none)."""
+    """Whether a text is a whole number of at most 9 ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) <= 9
 
 
 def seconds(text: str) -> float | None:
-    """Return a limit (``30``, ``5:00``, ``1:30:00``, ``2-12``, ``UNLIMITED``) in seconds, None for none."""
+    """Return a limit (``30``, ``5:00``, ``1:30:00``, ``2-12``, ``UNLIMITED``) in seconds; None: unlimited."""
     if text.upper() in ("UNLIMITED", "INFINITE", "-1"):
         return None
     days, dash, clock = text.rpartition("-")
@@ -132,7 +137,12 @@ def seconds(text: str) -> float | None:
 
 
 def begin_time(text: str, now: float) -> float:
-    """Return a begin time (``now``, ``now+60``, ``now+1hour``, an ISO date) in seconds since the epoch."""
+    """Return a begin time (``now``, ``now+60``, ``now+1hour``, an ISO date) in seconds since the epoch.
+
+    Args:
+        text: the option's value.
+        now: seconds since the epoch.
+    """
     match = _BEGIN.fullmatch(text.strip())
     if match is not None:
         return now + int(match[1] or 0) * _BEGIN_UNITS[(match[2] or "")[:1].lower()]
@@ -145,7 +155,12 @@ def begin_time(text: str, now: float) -> float:
 
 
 def count(text: str, option: str) -> int:
-    """Return a positive number. Raises UsageError."""
+    """Read a whole number from 1 to 1,000,000. Raises UsageError.
+
+    Args:
+        text: the option's value.
+        option: the option's name, for the error's text.
+    """
     if not is_number(text) or not 0 < int(text) <= 10**6:
         raise UsageError(f'Invalid numeric value "{text}" for {option}.')
     return int(text)
@@ -160,10 +175,10 @@ def node_count(text: str) -> int:
 
 
 def node_names(text: str) -> tuple[str, ...]:
-    """Return the names of a node list, or of the file that a path means. Raises UsageError."""
+    """Return the node names of a host list, or of a file (a text with a slash). Raises UsageError."""
     if "/" in text:
         try:
-            with open(text) as file:  # noqa: PTH123  # pathlib costs every command's start
+            with open(text) as file:  # noqa: PTH123  # pathlib slows each command's start
                 text = ",".join(file.read().split())
         except OSError as error:
             raise UsageError(f"Unable to open node file {text}: {error.strerror}") from None

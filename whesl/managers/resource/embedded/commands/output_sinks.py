@@ -1,4 +1,4 @@
-"""Where srun puts what tasks write: its own stdout and stderr, one file, or a file per task or node."""
+"""Destinations of a step's output: srun's stdout and stderr, one file, or a file per task or node."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whesl.model.errors import RefusedError
 
 
 class Sinks:
-    """Output by task and stream.
+    """Writes each task's stdout and stderr to their destinations.
 
     Args:
         output: pattern of ``--output``; empty for srun's own stdout, ``none`` to discard.
-        error: pattern of ``--error``; empty follows ``output`` when that is a file.
+        error: pattern of ``--error``; empty takes that of ``output``.
         append: add to files instead of emptying them first.
         label: put the task's number before each line.
         takes_input: whether srun's standard input is passed on.
@@ -29,7 +29,12 @@ class Sinks:
         self._middle: set[tuple[int, int]] = set()
 
     def open(self, job: Job, step: Step) -> None:
-        """Open the files of a step's tasks. Raises RefusedError."""
+        """Open the files of a step's tasks. Raises RefusedError.
+
+        Args:
+            job: the step's job.
+            step: the step with its tasks.
+        """
         last = max(task for share in step.shares for task in share.tasks)
         self._width = len(str(last))
         for index, share in enumerate(step.shares):
@@ -46,7 +51,7 @@ class Sinks:
         if pattern == "none":
             return -1
         name = file_name(pattern, job, node=node, node_index=index, step=step.id, task=task)
-        # Relative to where srun was called, not where the job was submitted.
+        # A relative name is below srun's working directory, not the job's.
         if not pattern.startswith("/"):
             name = os.path.join(os.getcwd(), os.path.relpath(name, job.spec.workdir))  # noqa: PTH109, PTH118
         if name not in self._opened:
@@ -58,7 +63,13 @@ class Sinks:
         return self._opened[name]
 
     def write(self, task: int, stream: int, data: bytes) -> None:
-        """Pass on what a task (-1: a node) wrote."""
+        """Write output of a task to its destination.
+
+        Args:
+            task: the task's number; -1 for a message of the node.
+            stream: 1 (stdout) or 2 (stderr).
+            data: the output.
+        """
         target = self._targets.get(
             (max(task, 0), stream), self._targets.get((min(self._targets)[0], stream), stream)
         )
@@ -71,7 +82,7 @@ class Sinks:
             while view:
                 view = view[os.write(target, view) :]
         except OSError:
-            # Tasks must not die of a reader that has ended or of a full disk. Slurm drops such output, too.
+            # As in Slurm, output is dropped when its reader has ended or the disk is full; the tasks go on.
             self._targets[max(task, 0), stream] = -1
 
     def _labelled(self, task: int, stream: int, data: bytes) -> bytes:

@@ -29,7 +29,7 @@ _BRIEF = "jobid,state,exitcode"
 
 
 class Line:
-    """A job, its script, or one of its steps."""
+    """One line of output: a job, its script, or one of its steps."""
 
     def __init__(self, job: Job, kind: str, step: Step | None, now: float) -> None:
         self.job, self.kind, self.step, self.now = job, kind, step, now
@@ -58,7 +58,7 @@ class Line:
         return "batch" if self.kind == "batch" else self.job.spec.name
 
     def state(self) -> str:
-        """Return the state's word."""
+        """Return the state as sacct prints it."""
         job, step = self.job, self.step
         if step is not None:
             if not step.ended:
@@ -75,24 +75,24 @@ class Line:
         return job.state.value
 
     def exit(self) -> str:
-        """Return exit code and signal."""
+        """Return ``CODE:SIGNAL``."""
         if self.step is not None:
             code = self.step.code
             return f"0:{code - 128}" if code > 128 else f"{code}:0"
         return f"{self.job.exit_code}:{self.job.exit_signal}"
 
     def nodes(self) -> tuple[str, ...]:
-        """Return the nodes' names."""
+        """Return the names of the line's nodes, lost ones included."""
         if self.step is not None:
             return tuple(share.node for share in self.step.shares)
         return (self.job.batch_host,) if self.kind == "batch" else (*self.job.nodes, *self.job.lost)
 
     def elapsed(self) -> float:
-        """Return for how long it ran, in seconds."""
+        """Return the run time so far, in seconds."""
         return (self.ended or self.now) - self.started if self.started else 0.0
 
 
-# Name: (width, negative for left-justified, as sacct has them; value).
+# Field name: (title, sacct's width (negative: left-justified), value).
 FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
     "account": ("Account", 10, lambda i: i.job.spec.account),
     "alloccpus": ("AllocCPUS", 10, lambda i: str(sum(s.cpus for s in i.job.shares if s.node in i.nodes()))),
@@ -129,8 +129,8 @@ FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
 
 
 def run(arguments: list[str]) -> int:
-    """Print accounting of jobs: of those named, else of the caller's since midnight."""
-    # "-u NAME" and "--user=NAME" are one option of several names.
+    """Print the accounting of the named jobs, or else of the caller's jobs since midnight."""
+    # ``-u`` arrives here as ``uid`` and ``--user`` as ``user``; ``_matches`` treats both alike.
     last = dict(options.only(OPTIONS, arguments))
     names = [name.strip() for name in last.get("format", _BRIEF if "brief" in last else DEFAULT).split(",")]
     columns = [_column(name) for name in names if name]

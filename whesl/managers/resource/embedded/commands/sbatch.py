@@ -16,9 +16,9 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job,
 from whesl.managers.resource.slurm import option_tables
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
-# Either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).
+# Options that are carried out, and options without a meaning on virtual nodes (memory, GPUs, mail, ...).
 OPTIONS = options.table(option_tables.JOB + option_tables.SBATCH)
-# Input environment variables, in the order of sbatch(1), and the options that they stand for.
+# sbatch's input environment variables, in the order of sbatch(1), and the option that each sets.
 VARIABLES = {
     "SBATCH_ACCOUNT": "account",
     "SBATCH_ARRAY_INX": "array",
@@ -47,7 +47,7 @@ HELP = "Usage: sbatch [OPTIONS(0)...] executable [args(0)...]\n"
 
 
 def run(arguments: list[str]) -> int:
-    """Submit, say the id, and with --wait end with the job's exit code."""
+    """Submit a script and print the job's id; return 0, or with ``--wait`` the job's exit code."""
     given, rest = options.parse(OPTIONS, arguments, permute=False)
     if {"help", "usage"} & {name for name, _ in given}:
         sys.stdout.write(HELP)
@@ -60,7 +60,7 @@ def run(arguments: list[str]) -> int:
         name, command = "wrap", ""
     else:
         script, command = _read(rest[:1])
-        name = os.path.basename(command) or "sbatch"  # noqa: PTH119  # pathlib costs every command's start
+        name = os.path.basename(command) or "sbatch"  # noqa: PTH119  # pathlib slows each command's start
     found = [*header(script), *_from_environment(), *given]
     last = dict(found)
     spec = job_spec.specification(found, os.environ, name=name, command=command, arguments=tuple(rest[1:]))
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _try(cluster: Cluster, spec: JobSpec) -> int:
-    """Say whether a job would be taken, as Slurm does: a refusal without the command's name."""
+    """Print whether the server would accept a job; as in Slurm, a refusal lacks the command's name."""
     try:
         cluster.ask(protocol.Try(spec=spec), protocol.Done)
     except RefusedError as error:
@@ -130,7 +130,7 @@ def _from_environment() -> list[tuple[str, str]]:
 
 
 def _read(where: list[str]) -> tuple[bytes, str]:
-    """Return the script's text and path (empty when it came from standard input)."""
+    """Return the script's text and path; the path is empty for a script from standard input."""
     try:
         if not where:
             script, path = sys.stdin.buffer.read(MAX_SCRIPT + 1), ""
@@ -165,7 +165,7 @@ def _find(name: str) -> str:
 
 
 def _wait(cluster: Cluster, job: str, array: bool) -> int:
-    """Wait until a job (all tasks of an array) has ended, over restarts of the server; returns its code."""
+    """Wait across server restarts until a job or a whole array has ended; return its highest exit code."""
     if not array:
         return _wait_one(cluster, job)
     answer = cluster.ask(protocol.ListJobs(jobs=(job,)), protocol.Jobs)

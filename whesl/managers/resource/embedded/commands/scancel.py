@@ -22,7 +22,7 @@ _FILTERS = ("account", "name", "jobname", "me", "nodelist", "partition", "state"
 
 
 def run(arguments: list[str]) -> int:
-    """Cancel what is named, or all jobs that match the filters."""
+    """Cancel or signal the named jobs and steps, or all jobs that match the filters."""
     found, references = options.parse(OPTIONS, arguments)
     last = dict(found)
     filters = {name: value for name, value in last.items() if name in _FILTERS}

@@ -1,4 +1,4 @@
-"""scontrol: look at single things, and change them."""
+"""scontrol: show jobs, nodes, partitions and the configuration; change jobs and nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(arguments: list[str]) -> int:
     """Carry out one scontrol command."""
     found, words = options.parse(OPTIONS, arguments, permute=False)
     one_line = "oneliner" in dict(found)
-    # Its own options may also follow the command's words.
+    # scontrol's own options may also follow the words of its command.
     later, words = options.parse(OPTIONS, words)
     one_line = one_line or "oneliner" in dict(later)
     if not words:
@@ -212,7 +212,7 @@ def _show_partitions(settings: Settings, names: list[str], one_line: bool) -> in
 
 def _config(settings: Settings) -> str:
     values = {
-        "AccountingStorageType": "accounting_storage/slurmdbd",  # sacct knows every job
+        "AccountingStorageType": "accounting_storage/slurmdbd",  # as with slurmdbd, sacct knows every job
         "ClusterName": settings.name,
         "JobRequeue": "1",
         "KillWait": f"{settings.kill_wait:g} sec",
@@ -275,12 +275,12 @@ def _update_job(cluster: Cluster, pairs: dict[str, str]) -> int:
 
 
 def _write_resize(cluster: Cluster, reference: str) -> None:
-    """Write what a script that goes on in the smaller job has to source, as Slurm does."""
+    """Write, as Slurm does, the scripts that set a shrunk job's variables in its shell."""
     answer = cluster.ask(protocol.ListJobs(jobs=(reference,)), protocol.Jobs)
     job = answer.jobs[0]
     values = node_set(job.nodes, [share.cpus for share in job.shares], [share.tasks for share in job.shares])
     name = f"slurm_job_{job.id}_resize"
-    with open(f"{name}.sh", "w") as file:  # noqa: PTH123  # pathlib costs every command's start
+    with open(f"{name}.sh", "w") as file:  # noqa: PTH123  # pathlib slows each command's start
         file.write("".join(f'export {variable}="{value}"\n' for variable, value in values.items()))
     with open(f"{name}.csh", "w") as file:  # noqa: PTH123
         file.write("".join(f'setenv {variable} "{value}"\n' for variable, value in values.items()))

@@ -21,12 +21,12 @@ DEFAULT = "%9P %.5a %.10l %.6D %.6t %N"
 BY_NODE = "%10N %.5D %.9P %6t"
 REASONS = "%20E %9u %19H %N"
 SUMMARY = "%9P %.5a %.10l %.16F %N"
-# Letters whose value is computed over all nodes of a line, instead of telling lines apart.
+# Format letters whose value covers all nodes of a line; nodes with other letters' values equal share a line.
 _TOGETHER = "NDnCFo"
 
 
 class Line:
-    """Nodes of one partition that are shown together."""
+    """One line of output: nodes of one partition with equal fields."""
 
     def __init__(self, partition: Partition, default: bool, views: list[NodeView]) -> None:
         self.partition, self.default, self.views = partition, default, views
@@ -66,7 +66,7 @@ FIELDS: formats.Fields = {
     "u": ("USER", lambda i: i.first.reason_user or "Unknown"),
 }
 
-# Names of --Format.
+# Field names of ``--Format``, and their format letters.
 NAMES = {
     "available": "a",
     "cpus": "c",
@@ -87,7 +87,7 @@ NAMES = {
 
 
 def run(arguments: list[str]) -> int:
-    """Print nodes, grouped by what the format tells apart."""
+    """Print nodes; nodes of a partition whose printed fields are equal share a line."""
     last = dict(options.only(OPTIONS, arguments))
     answer = Cluster.of(os.environ).ask(protocol.ListNodes(), protocol.Nodes)
     views = [view for view in answer.nodes if _matches(view, last)]

@@ -31,19 +31,19 @@ _LIVE = (JobState.PENDING, JobState.RUNNING, JobState.COMPLETING)
 
 
 class Row:
-    """A line of the queue: a job, or pending tasks of one array together."""
+    """One line of output: a job, or the pending tasks of one array together."""
 
     def __init__(self, jobs: list[Job], now: float, shadow: float) -> None:
         self.job, self.now, self.shadow = jobs[0], now, shadow
         self.tasks = jobs
 
     def label(self) -> str:
-        """Return the id as it is shown."""
+        """Return the job's id as squeue prints it."""
         job = self.job
         return f"{job.array_job}_[{self.indexes()}]" if len(self.tasks) > 1 else job.label
 
     def indexes(self) -> str:
-        """Return the array indexes, as ``1-3,7%2``."""
+        """Return the tasks' array indexes in a form like ``1-3,7%2``."""
         job = self.job
         if job.array_task is None:
             return "N/A"
@@ -86,7 +86,7 @@ FIELDS: formats.Fields = {
     "Z": ("WORK_DIR", lambda r: r.job.spec.workdir),
 }
 
-# Names of --Format.
+# Field names of ``--Format``, and their format letters.
 NAMES = {
     "account": "a",
     "arrayjobid": "F",
@@ -125,7 +125,7 @@ STEP_NAMES = {"nodes": "N", "partition": "P", "stepid": "i", "stepname": "j", "t
 
 
 def run(arguments: list[str]) -> int:
-    """Print jobs, or with -s steps."""
+    """Print jobs, or with ``-s`` the steps of jobs."""
     last = {ALIASES.get(name, name): value for name, value in options.only(OPTIONS, arguments)}
     cluster = Cluster.of(os.environ)
     now = time.time()

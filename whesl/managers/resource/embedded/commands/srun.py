@@ -19,7 +19,7 @@ from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 
 OPTIONS = options.table(option_tables.JOB + option_tables.SRUN)
-# Input environment variables of a step, and the options that they stand for.
+# srun's input environment variables, and the option that each sets.
 VARIABLES = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",
     "SLURM_DISTRIBUTION": "distribution",
@@ -85,9 +85,9 @@ def _inside(cluster: Cluster, reference: str, given: list[tuple[str, str]], comm
 def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str]) -> int:
     found = [*_from_environment(VARIABLES | OUTSIDE), *given]
     last = dict(found)
-    # Output of the step is srun's affair; the job itself has none.
+    # srun handles the step's input and output; the job itself has none.
     asked = [(name, value) for name, value in found if name not in ("output", "error", "input", "open-mode")]
-    name = os.path.basename(command[0])  # noqa: PTH119  # pathlib costs every command's start
+    name = os.path.basename(command[0])  # noqa: PTH119  # pathlib slows each command's start
     spec = job_spec.specification(asked, os.environ, name=name, interactive=True, requeue=False)
     try:
         answer = cluster.ask(protocol.Submit(spec=spec), protocol.Submitted)
@@ -95,8 +95,7 @@ def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str])
         raise RefusedError(f"Unable to allocate resources: {error.message}") from None
     job, owner = _await_nodes(cluster, answer.job)
     code = 1
-    # The connection is kept until the end is reported: the server cancels a job whose owner's connection ends
-    # first.
+    # ``owner`` stays open until Finish is sent: the server cancels a job whose owner disconnects before.
     keep: list[object] = [owner]
     try:
         code = _step(cluster, job, last, dict(given), command, keep)
@@ -114,7 +113,7 @@ def _await_nodes(cluster: Cluster, number: int) -> tuple[Job, Channel]:
             owner.flush()
             while True:
                 if not waited:
-                    # Printed only when the job has to wait, as the real srun does.
+                    # As with Slurm's srun, the message is printed only when the job has to wait.
                     ready, _, _ = select.select([owner], [], [], 0.2)
                     if not ready:
                         waited = True
@@ -216,7 +215,7 @@ def _step(
 
 
 def _environment(choice: str | None) -> dict[str, str]:
-    """Return what the tasks inherit of srun's environment; the job's own variables always."""
+    """Return the part of srun's environment that tasks inherit, always with the job's own variables."""
     base = dict(os.environ)
     base.pop("WHESL_STEP_TOKEN", None)
     if choice not in (None, "ALL"):
@@ -226,7 +225,7 @@ def _environment(choice: str | None) -> dict[str, str]:
 
 
 def _redirect_input(source: str) -> bool:
-    """Make a file that ``--input`` names this process's standard input."""
+    """Open the file that ``--input`` names as this process's standard input; return True."""
     if source == "all" or options.is_number(source):
         return True
     try:

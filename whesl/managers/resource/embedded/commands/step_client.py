@@ -1,7 +1,7 @@
-"""The client side of one step: what stays running as ``srun`` while its tasks run.
+"""The client side of one step, which runs as ``srun`` while the step's tasks run.
 
-It talks to the nodes for tasks, output and signals, and to the server only to learn which nodes are lost. A
-node that falls silent is waited for until the server says that it is down, as the real srun does.
+The client exchanges tasks, output and signals with the nodes, and asks the server only which nodes are lost.
+Like Slurm's srun, it waits for a silent node until the server declares the node down.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FORWARDED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signa
 
 
 def say(text: str) -> None:
-    """Write a line of srun's own to standard error."""
+    """Write a message of srun's own to standard error."""
     sys.stderr.write(f"srun: {text}\n")
     sys.stderr.flush()
 
 
 class Remote:
-    """One node of the step, as seen from here."""
+    """One node of the step: its connection, and the bytes of input that its tasks have not received."""
 
     def __init__(self, name: str, tasks: tuple[int, ...]) -> None:
         self.name, self.tasks = name, tasks
@@ -48,14 +48,15 @@ class StepClient:
     """Creates a step, runs it to its end, and returns its exit code.
 
     Args:
-        cluster: the cluster.
-        job: the job that it is part of.
+        cluster: the cluster of the job.
+        job: the step's job.
         launch: makes the message that starts a node's tasks, given the step and the tasks' numbers.
-        sinks: where output goes.
+        sinks: destinations of the tasks' output.
         kill_on_bad_exit: end the step when a task fails.
         no_kill: let the other nodes go on when one is lost.
-        kill_wait: what the message about an aborted step says, in seconds.
-        owns_job: the job ends with this process: a restarted server is told who its owner is.
+        kill_wait: seconds from SIGTERM to SIGKILL, for the message about an aborted step.
+        owns_job: whether the job ends with this process, which then registers as its owner at a restarted
+            server.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class StepClient:
     ) -> None:
         self._cluster, self._job, self._launch, self._sinks = cluster, job, launch, sinks
         self._kill_on_bad_exit, self._no_kill, self._kill_wait = kill_on_bad_exit, no_kill, kill_wait
-        # Polling, since standard input may be a plain file.
+        # poll(2), since standard input may be a plain file, which epoll(7) refuses.
         self._selector = selectors.PollSelector()
         self._owns_job = owns_job
         self._server: Channel | None = None
@@ -144,14 +145,13 @@ class StepClient:
         try:
             channel = self._cluster.sockets.connect(remote.name)
         except (OSError, ChannelClosedError):
-            # The node is dead. The server will report it.
+            # The node is dead; the server will report the loss.
             return
         remote.channel = channel
         self._selector.register(channel, selectors.EVENT_READ, self._reader(remote, channel))
         channel.send(self._launch(self._step, remote.tasks))
 
-    # Messages of nodes
-    # ---------------------------------------------------------------------------------------
+    # Messages of nodes ------------------------------------------------------------------------------------
 
     def _reader(self, remote: Remote, channel: Channel) -> Callable[[], None]:
         def readable() -> None:
@@ -196,7 +196,7 @@ class StepClient:
             exits.setdefault(f"Exited with exit code {message.code}", []).append(message.task)
 
     def _silent(self, remote: Remote) -> None:
-        """The connection broke before the tasks' end was reported: the node died, or the server will tell."""
+        """Handle a connection that broke before the node reported its tasks' end."""
         self._close(remote)
         self._judge(remote)
 
@@ -227,20 +227,20 @@ class StepClient:
                 for remote in list(self._remotes.values()):
                     self._judge(remote)
             elif isinstance(message, protocol.Failed):
-                # The server does not know the step: nodes that are silent will stay silent.
+                # The server does not know the step: nodes without a connection will report no more.
                 for remote in self._remotes.values():
                     if not remote.over and remote.channel is None:
                         self._lost(remote)
 
     def _judge(self, remote: Remote) -> None:
-        """Compare the server's state with that of a node whose tasks' end was not reported here."""
+        """Apply the server's record of the step to a node that has not reported its tasks' end to srun."""
         step = self._step
         if remote.over or step is None:
             return
         if remote.name in step.lost:
             self._lost(remote)
         elif remote.name not in step.open_nodes and remote.channel is None:
-            # The node reported its end to the server, but the rest did not reach this process.
+            # The node reported the end to the server, but its last messages did not reach this process.
             self._code = max(self._code, step.code)
             self._over(remote)
 
@@ -345,7 +345,7 @@ class StepClient:
                 try:
                     channel.flush()
                 except ChannelClosedError:
-                    # Its reader notices.
+                    # The connection's reader notices its end.
                     channel.outgoing.clear()
                 watch_writing(self._selector, channel)
         if self._server is not None:
@@ -360,7 +360,7 @@ class StepClient:
 
 
 def input_wanted() -> bool:
-    """Whether standard input is something that can be read."""
+    """Whether standard input is open, and neither /dev/null nor a directory."""
     try:
         found = os.fstat(0)
     except OSError:
@@ -370,7 +370,7 @@ def input_wanted() -> bool:
 
 
 def _signals() -> int:
-    """Return a descriptor from which the numbers of signals that arrive can be read."""
+    """Return a pipe's end from which the number of each arriving signal can be read as a byte."""
     reading, writing = os.pipe()
     for descriptor in (reading, writing):
         os.set_blocking(descriptor, False)

@@ -1,4 +1,4 @@
-"""The core's actions, which its shell carries out. Each may be repeated without harm."""
+"""Actions of the core, which the server carries out. Each may be repeated without harm."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class StartBatch(NamedTuple):
 
 
 class Terminate(NamedTuple):
-    """End everything of a job's incarnation on a node (TERM, KILL after the wait) and report when clear.
+    """End a job's processes on a node: SIGTERM, SIGKILL after ``kill_wait`` seconds, report ``cleared``.
 
-    ``note`` is what the node writes to the job's error file first.
+    ``note``: a line that the node first writes to the job's error file; empty for none.
     """
 
     node: str
@@ -40,39 +40,39 @@ class Signal(NamedTuple):
 
 
 class DropNode(NamedTuple):
-    """Close the connection to a node that was declared down; if it lives, it registers again."""
+    """Close the connection to a node that was declared down; a node that still lives registers again."""
 
     node: str
 
 
 class StepGranted(NamedTuple):
-    """A step was created for a request."""
+    """The step of a request was created."""
 
     request: int
     step: Step
 
 
 class StepDelayed(NamedTuple):
-    """A step's request waits: the nodes are busy."""
+    """A request for a step waits, because the nodes are busy."""
 
     request: int
 
 
 class StepRefused(NamedTuple):
-    """A step was not created, and will not be."""
+    """A request for a step was refused for good."""
 
     request: int
     text: str
 
 
 class StepChanged(NamedTuple):
-    """A step lost a node, was cancelled or ended: those who wait for it are told."""
+    """A step lost a node, was cancelled or ended; the server tells its srun."""
 
     step: Step
 
 
 class JobChanged(NamedTuple):
-    """A job's state changed: those who wait for it are told."""
+    """A job's state changed; the server tells the connections that watch the job."""
 
     job: int
 

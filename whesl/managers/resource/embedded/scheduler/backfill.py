@@ -1,8 +1,8 @@
 """One pass over the queue: first come, first served, with or without EASY backfilling.
 
-EASY (Lifka, "The ANL/IBM SP scheduling system", 1995): the first job that does not fit gets a reservation
-at the earliest time when running jobs' limits free enough (its shadow time); a later job may
-overtake it only when it ends before that time, or leaves enough free for it then.
+EASY (Lifka, "The ANL/IBM SP scheduling system", 1995): the first job that does not fit gets a reservation at
+its shadow time, the earliest time at which jobs that run to their limits have freed enough nodes. A later job
+may start before it only when the later job ends by the shadow time or leaves enough nodes for the first.
 """
 
 from __future__ import annotations
@@ -18,14 +18,20 @@ from whesl.model.states import JobState
 
 
 class Release(NamedTuple):
-    """CPUs that come back at ``time`` at the latest (infinity when there is no limit)."""
+    """CPUs that a job gives back at ``time`` at the latest; infinity for a job without a time limit."""
 
     time: float
     shares: tuple[Share, ...]
 
 
 def release_of(job: Job, now: float, kill_wait: float) -> Release:
-    """Return when a running or completing job's CPUs come back at the latest."""
+    """Return the CPUs of a running or completing job, and the latest time at which they become free.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+        kill_wait: seconds that a job may take to die after its limit.
+    """
     if job.state is JobState.COMPLETING:
         return Release(now + kill_wait, job.held_shares)
     if job.time_limit is None:
@@ -33,14 +39,16 @@ def release_of(job: Job, now: float, kill_wait: float) -> Release:
     return Release(max(job.started + job.time_limit, now) + kill_wait, job.held_shares)
 
 
-# Puts nodes in the order in which a job with a time limit (seconds, None for none) takes them.
+# Sorts nodes into the order in which a job takes them. Arguments: node names; the job's time limit in
+# seconds, None for unlimited.
 Rank = Callable[[Sequence[str], float | None], Sequence[str]]
 
 
 class Machine(NamedTuple):
-    """The nodes that may be used, by partition; CPUs free now and in all; who takes whole nodes.
+    """The nodes of a cluster.
 
-    ``rank``: in which order jobs take nodes; None for the partition's own.
+    ``order``: node names by partition. ``free``, ``total``: number of CPUs by usable node. ``whole_nodes``:
+    jobs always take whole nodes. ``rank``: sorts a partition's nodes for a job; None keeps their order.
     """
 
     order: Mapping[str, Sequence[str]]
@@ -51,7 +59,11 @@ class Machine(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Jobs to start, in order; why each of the others waits; when the first of them can start."""
+    """The result of one pass over the queue.
+
+    ``starts``: jobs to start, in order. ``reasons``: why other jobs wait, by job id. ``shadows``: shadow
+    times of the jobs with a reservation, by job id.
+    """
 
     starts: list[tuple[Job, tuple[Share, ...]]]
     reasons: dict[int, str]
@@ -78,10 +90,10 @@ def schedule(
     """Decide which jobs start now.
 
     Args:
-        queue: jobs that may start, in the order of their submission; read no further than some may.
-        releases: what running jobs give back, at the latest (time limit and the wait for KILL included).
+        queue: jobs that may start, in order of submission; read only while more of them could start.
+        releases: latest releases of the running jobs' CPUs, the wait for SIGKILL included.
         machine: nodes and free CPUs.
-        easy: whether later jobs may overtake.
+        easy: whether later jobs may start before a blocked one.
         now: seconds since the epoch.
         kill_wait: seconds that a job may take to die after its limit.
     """
@@ -115,7 +127,7 @@ def schedule(
                 hopeless.add(shape)
                 decision.reasons[job.id] = "Priority"
             elif fit(job, machine.total) is None:
-                # The job needs nodes that are down or drained: it must not hold up the jobs behind it.
+                # The job needs nodes that are down or drained, so it must not block the jobs behind it.
                 decision.reasons[job.id] = "ReqNodeNotAvail"
             else:
                 hopeless.add(shape)
@@ -160,7 +172,7 @@ def _shape(job: Job) -> tuple[object, ...]:
 def _reserve(
     job: Job, free: Mapping[str, int], held: Sequence[Release], machine: Machine, fit: _Fit
 ) -> _Reservation:
-    """Find the shadow time: when enough has come back, if every job runs to its limit."""
+    """Find a job's shadow time: the earliest at which it fits, if every running job ends at its limit."""
     then = dict(free)
     by_time = sorted(held, key=lambda release: release.time)
     for time, together in itertools.groupby(by_time, key=lambda release: release.time):
@@ -169,7 +181,7 @@ def _reserve(
                 then[share.node] = min(then[share.node] + share.cpus, machine.total[share.node])
         if fit(job, then) is not None:
             return _Reservation(job, time, then)
-    # Its start cannot be foreseen, since no running job's end would make it possible.
+    # The start cannot be foreseen: the job does not fit even after all running jobs have ended.
     return _Reservation(job, math.inf, dict(machine.total))
 
 
@@ -181,7 +193,7 @@ def _still_fits(reservation: _Reservation, shares: tuple[Share, ...], fit: _Fit)
 
 
 def _beside(free: Mapping[str, int], late: Sequence[_Reservation], fit: _Fit) -> dict[str, int]:
-    """Return the nodes that are free now and stay free after the reserved jobs have started."""
+    """Return the number of CPUs by node that are free now and stay free once the reserved jobs start."""
     left = dict(free)
     for reservation in late:
         then = dict(reservation.free)

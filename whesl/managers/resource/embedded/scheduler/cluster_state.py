@@ -1,4 +1,4 @@
-"""The records of one cluster, how they are looked up, and which of them changed."""
+"""The records of one cluster: look-up, and which of them changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ACTIVE = (JobState.RUNNING, JobState.COMPLETING)
 
 
 class Changes(NamedTuple):
-    """New since the last call: actions, and the records that are written before these are carried out."""
+    """New actions, and the changed records, which are stored before the actions are carried out."""
 
     actions: list[Action]
     jobs: list[Job]
@@ -30,10 +30,10 @@ class Ledger:
 
     Args:
         settings: how the cluster was started.
-        now: seconds since the epoch; silence of nodes counts from here.
-        jobs: records of an earlier life.
-        steps: the same.
-        nodes: the same.
+        now: seconds since the epoch; the nodes' silence counts from this time.
+        jobs: stored records of jobs from an earlier server process.
+        steps: stored records of steps.
+        nodes: stored records of nodes.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Ledger:
         self._changed_jobs: dict[int, None] = {}
         self._changed_nodes: dict[str, None] = {}
         self._tokens = {job.spec.token: job.id for job in reversed(self.jobs.values()) if job.spec.token}
-        self._arrays: dict[int, list[int]] = {}  # the tasks of each array, in their order
+        self._arrays: dict[int, list[int]] = {}  # array's id: ids of its tasks, in order
         for job in self.jobs.values():
             if job.array_job:
                 self._arrays.setdefault(job.array_job, []).append(job.id)
         self._pending = [job.id for job in self.jobs.values() if job.state is JobState.PENDING]
         self._active = {job.id for job in self.jobs.values() if job.state in _ACTIVE}
-        # jobs that were put into the queue, or changed, since the last pass over it
+        # ids of pending jobs that are new or changed since the last pass over the queue
         self._unseen = set(self._pending)
         self._dependent = {job_id for job_id in self._pending if self.jobs[job_id].spec.dependencies}
         self._look = True
@@ -71,7 +71,7 @@ class Ledger:
         self._fit_to_settings(now)
 
     def _fit_to_settings(self, now: float) -> None:
-        """End what an earlier life with other nodes or partitions left behind."""
+        """End stored jobs whose nodes or partition are no longer in the settings."""
         parts = {partition.name for partition in self.settings.partitions}
         for job in [job for job in self.jobs.values() if not job.state.ended]:
             if not set(job.nodes) <= self.nodes.keys():
@@ -83,22 +83,32 @@ class Ledger:
                 self._put(replace(job, state=JobState.CANCELLED, ended=now, reason="PartitionDown"))
 
     def find(self, token: str) -> Job | None:
-        """Return the job that was submitted with a token."""
+        """Return the job that was submitted with a token, None when there is none."""
         return self.jobs[self._tokens[token]] if token in self._tokens else None
 
     def select(self, job_id: int, task: int | None = None) -> list[Job]:
-        """Return the job of an id, one array task, or all tasks of an array; empty when there is none."""
+        """Return the job with an id, one task of an array, or all its tasks; an empty list for none.
+
+        Args:
+            job_id: id of a job or an array.
+            task: index of an array task; None for the job, or all tasks.
+        """
         array = [self.jobs[member] for member in self._arrays.get(job_id, ())]
         if task is not None:
             return [job for job in array if job.array_task == task]
         return array or [job for job in (self.jobs.get(job_id),) if job is not None]
 
     def responds(self, name: str, now: float) -> bool:
-        """Whether a node was heard of within half of the time after which it is down."""
+        """Whether a node has sent a message within half of ``node_timeout``.
+
+        Args:
+            name: the node's name.
+            now: seconds since the epoch.
+        """
         return now - self.heard[name] <= self.settings.node_timeout / 2
 
     def take(self) -> Changes:
-        """Return and forget what is new."""
+        """Return the actions and changed records since the last call."""
         changes = Changes(
             self.actions,
             [self.jobs[job_id] for job_id in self._changed_jobs],
@@ -110,7 +120,7 @@ class Ledger:
         return changes
 
     def free_cpus(self) -> dict[str, int]:
-        """Return every node's CPUs that no job holds."""
+        """Return the number of CPUs that no job holds, by node."""
         free = {name: node.cpus for name, node in self.nodes.items()}
         for job_id in self._active:
             for share in self.jobs[job_id].held_shares:
@@ -118,7 +128,7 @@ class Ledger:
         return free
 
     def busy(self, name: str) -> JobState | None:
-        """Return RUNNING when a job runs on a node, COMPLETING when one is only being cleared, else None."""
+        """Return RUNNING when a job runs on a node, COMPLETING when jobs there are only ending, else None."""
         states = {
             job.state
             for job in (self.jobs[job_id] for job_id in self._active)

@@ -1,12 +1,11 @@
 """The local resource manager's state machine: events in, actions out, no clock, no process, no file.
 
-Each method is one event and takes the time at which it happened. ``actions`` collects what the shell has to
-carry out, ``changed`` the records that it has to write; the shell takes both after each round of events
-(``take``), and writes before it acts. Any action may be lost with the shell: nodes that register again tell
-what they run, and ``node_registered`` repeats the actions that they lack.
+Each method is one event and takes the event's time. After each round of events the server calls ``take``,
+stores the changed records, and then carries out the actions. Any action may be lost with the server: a node
+that registers again names the jobs that it has, and ``node_registered`` repeats the actions that it lacks.
 
-States, reasons and traps follow Slurm 22.05: a ``no_kill`` job outlives the loss of any node but loses
-its script for ever when the lost node is its batch host, and then stays RUNNING until its limit.
+States, reasons and side effects follow Slurm 22.05: a ``no_kill`` job survives the loss of any node, but when
+the lost node is its batch host, the job has no script any more and stays RUNNING until its time limit.
 """
 
 from __future__ import annotations
@@ -29,14 +28,15 @@ from whesl.model.states import JobState
 replace = msgspec.structs.replace
 
 
-# Puts nodes in the order in which a job takes them: the time, the nodes, the job's time limit; in seconds.
+# Sorts nodes into the order in which a job takes them. Arguments: seconds since the epoch; node names; the
+# job's time limit in seconds, None for unlimited.
 Ranking = Callable[[float, Sequence[str], float | None], Sequence[str]]
 
 
 class Core(Lifecycle):
-    """The rules of one cluster over its records.
+    """The state machine of one cluster.
 
-    ``rank``: in which order jobs take nodes; None for the partition's own.
+    ``rank``: sorts nodes into the order in which jobs take them; None keeps the partition's order.
     """
 
     rank: Ranking | None = None
@@ -44,9 +44,9 @@ class Core(Lifecycle):
     # Submission and users' changes -----------------------------------------------------------------
 
     def check(self, spec: JobSpec) -> tuple[Partition, float | None]:
-        """Return the partition of a job and its time limit in seconds; None for none.
+        """Return the partition of a job and its time limit in seconds, None for unlimited.
 
-        Raises RefusedError in Slurm's words for a job that can never run here.
+        Raises RefusedError in Slurm's words for a job that can never run on this cluster.
         """
         partition = self.settings.partition(spec.partition)
         if partition is None:
@@ -67,9 +67,16 @@ class Core(Lifecycle):
         return partition, limit
 
     def submit(self, spec: JobSpec, wait: float, now: float) -> int:
-        """Take a job (or an array of jobs) into the queue and return its id; ``wait`` delays it by seconds.
+        """Queue a job, or an array of jobs, and return its id.
 
-        A token that is known returns the id it was given first. Raises RefusedError in Slurm's words.
+        A known token returns the id of its first submission.
+
+        Args:
+            spec: the request.
+            wait: seconds of artificial queue wait.
+            now: seconds since the epoch.
+
+        Raises RefusedError in Slurm's words.
         """
         if spec.token and spec.token in self._tokens:
             return self._tokens[spec.token]
@@ -102,7 +109,12 @@ class Core(Lifecycle):
         return first
 
     def cancel(self, job_id: int, now: float) -> None:
-        """End a job for good. A job that has ended stays as it is."""
+        """End a job for good. A job that has ended stays as it is.
+
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+        """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             self._pending.remove(job.id)
@@ -114,7 +126,15 @@ class Core(Lifecycle):
             self._put(replace(job, again=False, outcome=JobState.CANCELLED))
 
     def signal(self, job_id: int, number: int, *, batch: bool, steps: bool, step: int | None = None) -> None:
-        """Send a signal to a running job's script, all its steps, or one. Raises RefusedError if it waits."""
+        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job.
+
+        Args:
+            job_id: the job's id.
+            number: the signal's number.
+            batch: whether the script gets it.
+            steps: whether steps get it.
+            step: number of the only step that gets it; None for all steps.
+        """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -126,7 +146,12 @@ class Core(Lifecycle):
             )
 
     def cancel_step(self, job_id: int, step_id: int) -> None:
-        """End one step. Raises RefusedError when there is none that runs."""
+        """Kill one step. Raises RefusedError when that step does not run.
+
+        Args:
+            job_id: the job's id.
+            step_id: the step's number.
+        """
         job = self.jobs[job_id]
         step = self.steps.get(job.id, job.restarts, step_id)
         if step is None or step.ended:
@@ -134,10 +159,14 @@ class Core(Lifecycle):
         self.actions += self.steps.cancel(step)
 
     def requeue(self, job_id: int, now: float, *, at_once: bool = False) -> None:
-        """Run the job again under its id.
+        """Run a job again under its id.
 
-        ``at_once`` does what its owner could do in three steps: allow it, requeue, lift the hold.
-        Raises RefusedError when it may not be requeued, or waits already.
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+            at_once: whether to set the job's requeue flag and skip the requeue delay.
+
+        Raises RefusedError when the job may not be requeued or is pending already.
         """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING and not at_once:
@@ -166,9 +195,19 @@ class Core(Lifecycle):
         nodelist: Sequence[str] | None = None,
         held: bool | None = None,
     ) -> None:
-        """Change a job. ``time_limit`` is in seconds (infinity removes it); ``nodelist`` gives nodes back.
+        """Change a job's fields; None leaves one unchanged.
 
-        Raises RefusedError for what its state does not allow.
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+            comment: the new comment.
+            requeue: the new requeue flag.
+            begin: earliest start, in seconds since the epoch.
+            time_limit: seconds; infinity removes the limit.
+            nodelist: the nodes that the job keeps; it gives back the others.
+            held: whether the job is held.
+
+        Raises RefusedError for a change that the job's state does not allow.
         """
         job = self.jobs[job_id]
         if job.state.ended and requeue is None:
@@ -180,8 +219,7 @@ class Core(Lifecycle):
         if time_limit is not None:
             job = replace(job, time_limit=None if math.isinf(time_limit) else time_limit, warned=False)
         if begin is not None:
-            # This is allowed while a requeued job still completes: it takes effect when the job is pending
-            # again.
+            # A requeued job may get a begin time while it completes; the time counts once the job is pending.
             if job.state is not JobState.PENDING and not job.again:
                 raise RefusedError("Job is no longer pending execution")
             job = replace(job, begin=begin)
@@ -195,7 +233,15 @@ class Core(Lifecycle):
             self._shrink(job, tuple(nodelist), now)
 
     def update_node(self, name: str, state: str, reason: str, user: str, now: float) -> None:
-        """Set a node's state: drain, resume or down. Raises RefusedError for others."""
+        """Set a node's state. Raises RefusedError for an unknown state or a missing reason.
+
+        Args:
+            name: the node's name.
+            state: drain, resume (or undrain, idle) or down.
+            reason: text for users; drain and down need one.
+            user: who sets the state.
+            now: seconds since the epoch.
+        """
         node = self.nodes[name]
         if state in ("drain", "down") and not reason:
             raise RefusedError("You must specify a reason when DOWNING or DRAINING a node. Request denied")
@@ -210,13 +256,20 @@ class Core(Lifecycle):
         self._look = True
 
     def finish(self, job_id: int, restart: int, code: int, now: float) -> None:
-        """The srun that owns an interactive job is done with it."""
+        """End a running interactive job, whose srun reports its command's exit code.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count; another one than the present is ignored.
+            code: the exit code.
+            now: seconds since the epoch.
+        """
         job = self.jobs.get(job_id)
         if job and job.spec.interactive and job.restarts == restart and job.state is JobState.RUNNING:
             self._end_by_exit(replace(job, exit_code=code), now)
 
     def shut_down(self, now: float) -> None:
-        """The cluster is stopped: everything that has not ended is cancelled."""
+        """Cancel all jobs that have not ended, because the cluster stops."""
         for job in [job for job in self.jobs.values() if not job.state.ended]:
             self._put(replace(job, state=JobState.CANCELLED, ended=now, open_nodes=(), reason="None"))
         self._pending.clear()
@@ -227,12 +280,12 @@ class Core(Lifecycle):
     def node_registered(
         self, name: str, boot: str, incarnations: Iterable[tuple[int, int]], now: float
     ) -> None:
-        """A node is in contact: first, again, or as a new one (another ``boot``).
+        """Handle a node's registration: its first, a reconnection, or one after a reboot (another ``boot``).
 
         Args:
             name: the node.
-            boot: identifies its life; a new one means that all that ran there is lost.
-            incarnations: (job, restart) of everything it has started and not cleared.
+            boot: identifies the life of the node's daemon; after a new one, the node's processes are lost.
+            incarnations: (job, restart) of each job that the node has started and not cleared.
             now: seconds since the epoch.
         """
         node = self.nodes[name]
@@ -266,23 +319,41 @@ class Core(Lifecycle):
                 self.actions.append(StartBatch(job_id, name))
 
     def node_heard(self, name: str, now: float) -> None:
-        """A sign of life of a registered node."""
+        """Record a sign of life of a node, unless the node is down.
+
+        Args:
+            name: the node's name.
+            now: seconds since the epoch.
+        """
         if self.nodes[name].up:
             self._look = self._look or not self.responds(name, now)
             self.heard[name] = now
 
     def excuse_silence(self, now: float) -> None:
-        """This process did not run for a while, or the clock was set: silence counts from here."""
+        """Count all nodes' silence from ``now``, after this process was stopped or the clock was set."""
         self.heard = dict.fromkeys(self.heard, now)
 
     def batch_started(self, job_id: int, restart: int) -> None:
-        """The script runs."""
+        """Record that a job's script has started.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count.
+        """
         job = self._incarnation(job_id, restart)
         if job is not None and not job.batch_started:
             self._put(replace(job, batch_started=True))
 
     def batch_ended(self, job_id: int, restart: int, code: int, signum: int, now: float) -> None:
-        """The script ended with an exit code or by a signal."""
+        """Record the end of a job's script; a running job ends with it.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count.
+            code: the exit code.
+            signum: number of the signal that ended the script, 0 for none.
+            now: seconds since the epoch.
+        """
         job = self._incarnation(job_id, restart)
         if job is None or job.batch_ended:
             return
@@ -293,7 +364,14 @@ class Core(Lifecycle):
             self._put(job)
 
     def cleared(self, name: str, job_id: int, restart: int, now: float) -> None:
-        """Nothing of a job's incarnation runs on a node any more."""
+        """Record that no process of a job's incarnation is left on a node.
+
+        Args:
+            name: the node's name.
+            job_id: the job's id.
+            restart: the job's restart count.
+            now: seconds since the epoch.
+        """
         for step in self.steps.of(job_id, restart):
             self.actions += self.steps.node_done(step, name, 0, now)
         job = self._incarnation(job_id, restart)
@@ -301,7 +379,16 @@ class Core(Lifecycle):
             self._close(job, name, now)
 
     def step_ended(self, name: str, job_id: int, restart: int, step_id: int, code: int, now: float) -> None:
-        """A node's tasks of a step have ended; ``code`` is their highest exit status (128+n for signals)."""
+        """Record that all tasks of a step on a node have ended.
+
+        Args:
+            name: the node's name.
+            job_id: the job's id.
+            restart: the job's restart count.
+            step_id: the step's number.
+            code: highest exit status of the tasks, 128+N for signal N.
+            now: seconds since the epoch.
+        """
         step = self.steps.get(job_id, restart, step_id)
         if step is not None:
             self.actions += self.steps.node_done(step, name, code, now)
@@ -310,7 +397,15 @@ class Core(Lifecycle):
     # Steps ------------------------------------------------------------------------------------------------
 
     def request_step(self, request: int, wish: StepWish, now: float) -> None:
-        """Ask for a step; the answer (or the delay) is an action that names ``request``."""
+        """Ask for a step; StepGranted, StepDelayed or StepRefused answers with the same ``request``.
+
+        Args:
+            request: number of the request.
+            wish: the requested step.
+            now: seconds since the epoch.
+
+        Raises RefusedError when the job does not run.
+        """
         job = self.jobs.get(wish.job)
         if job is not None and job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -321,13 +416,13 @@ class Core(Lifecycle):
         self.actions += self.steps.request(request, wish, job, now)
 
     def forget_request(self, request: int) -> None:
-        """Drop a step's request whose srun has ended."""
+        """Drop a request for a step whose srun has ended."""
         self.steps.forget(request)
 
     # Time -------------------------------------------------------------------------------------------------
 
     def advance(self, now: float) -> float:
-        """Do what is due and start jobs that can start; return when to be called at the latest."""
+        """Apply timeouts and time limits, start jobs that fit; return the latest time of the next call."""
         for name, node in self.nodes.items():
             if node.up and now - self.heard[name] > self.settings.node_timeout:
                 self._node_lost(name, "Not responding", "root", now)
@@ -365,7 +460,7 @@ class Core(Lifecycle):
             self._put(replace(job, warned=True))
 
     def _schedule(self, now: float) -> None:
-        """Start what can start. Of a long queue, only the front is looked at while nothing is free."""
+        """Start jobs that fit. Of a long queue, only the front is looked at while no CPU is free."""
         self._look, self._wake = False, math.inf
         hopeless: list[Job] = []
         looked: set[int] = set()
@@ -399,12 +494,12 @@ class Core(Lifecycle):
         self._look_at_others(now, looked, hopeless)
         for job in hopeless:
             self._pending.remove(job.id)
-            # Its own dependents are looked at in the next pass.
+            # The next pass looks at the jobs that depend on the cancelled one.
             self._look = True
             self._put(replace(job, state=JobState.CANCELLED, reason="DependencyNeverSatisfied", ended=now))
 
     def _ready(self, now: float, looked: set[int], hopeless: list[Job]) -> Iterator[Job]:
-        """Yield the pending jobs that may start, in their order; note which were looked at."""
+        """Yield the pending jobs that may start, in queue order; add each examined job's id to ``looked``."""
         running_tasks: dict[int, int] = {}
         for job_id in self._active:
             array = self.jobs[job_id].array_job
@@ -424,11 +519,11 @@ class Core(Lifecycle):
                 yield job
             elif reason != job.reason:
                 self._put(replace(job, reason=reason))
-            # The job at which the reader stops was not looked at.
+            # Added after the yield: the job at which the consumer stops does not count as examined.
             looked.add(job_id)
 
     def _look_at_others(self, now: float, looked: set[int], hopeless: list[Job]) -> None:
-        """Give reasons to jobs behind the front that are new or changed, and to all with dependencies."""
+        """Set the reasons of jobs that this pass did not reach: new, changed, or with dependencies."""
         others = [job_id for job_id in self._unseen | self._dependent if job_id not in looked]
         self._unseen.clear()
         for job_id in others:

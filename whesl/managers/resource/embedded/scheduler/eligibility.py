@@ -12,7 +12,9 @@ Select = Callable[[int], list[Job]]
 
 
 def not_ready(job: Job, now: float, select: Select) -> tuple[str | None, float]:
-    """Return why a job may not start yet (Slurm's reason, None when it may), and when time changes that.
+    """Return Slurm's reason why a job may not start yet, and the time at which the reason may change.
+
+    The reason is None for a job that may start; the time is infinite when it changes nothing.
 
     Args:
         job: a pending job.
@@ -25,7 +27,7 @@ def not_ready(job: Job, now: float, select: Select) -> tuple[str | None, float]:
     if waiting is not None:
         return waiting, math.inf
     if max(job.begin, job.eligible) > now:
-        # A queue wait looks like other people's jobs; a begin time says so.
+        # An artificial queue wait shows as Priority, as if other users' jobs came first.
         return "BeginTime" if job.begin > now else "Priority", max(job.begin, job.eligible)
     return None, math.inf
 
@@ -43,7 +45,7 @@ def _dependency_reason(job: Job, select: Select) -> str | None:
 
 
 def _verdict(dependency: Dependency, select: Select) -> bool | None:
-    """Return whether a dependency is met; None while it is open."""
+    """Return whether a dependency is met; None while that is undecided."""
     jobs = select(dependency.job)
     if dependency.kind == "after":
         return True if all(job.started or job.state.ended for job in jobs) else None

@@ -1,4 +1,4 @@
-"""Which nodes a job or a step gets: pure functions over free CPUs."""
+"""Choice of nodes for jobs and steps: pure functions over free CPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import JobS
 
 
 def needed_tasks(spec: JobSpec) -> int:
-    """Return the number of tasks that a job asks for, one per node unless told."""
+    """Return the number of tasks that a job asks for, by default one per node."""
     if spec.tasks is not None:
         return spec.tasks
     return (spec.nodes or 1) * (spec.tasks_per_node or 1)
@@ -21,13 +21,13 @@ def choose(
     total: Mapping[str, int],
     whole: bool,
 ) -> tuple[Share, ...] | None:
-    """Return what a job would get now, or None when it does not fit.
+    """Return the nodes and CPUs that a job would get now, None when it does not fit.
 
     Args:
-        spec: the request.
-        order: nodes of its partition, in order.
-        free: free CPUs of the nodes that may be used at all.
-        total: all CPUs of these nodes.
+        spec: the job's request.
+        order: the partition's nodes, in the order in which jobs take them.
+        free: number of free CPUs by usable node.
+        total: number of all CPUs by usable node.
         whole: whether the job takes all CPUs of its nodes.
     """
     tasks = needed_tasks(spec)
@@ -61,6 +61,10 @@ def choose(
 def spread(tasks: int, capacity: Sequence[int]) -> list[int]:
     """Distribute tasks over nodes as evenly as their capacity allows, at least one each (block order).
 
+    Args:
+        tasks: number of tasks.
+        capacity: most tasks on each node.
+
     Raises ValueError when the tasks do not fit or are fewer than the nodes.
     """
     if tasks < len(capacity) or tasks > sum(capacity):
@@ -93,7 +97,7 @@ def _exactly(
         return []
     chosen = wanted[:count]
     if sum(capacity[node] for node in chosen) < tasks:
-        # The first ones are too small together: take the roomiest (sorting is stable).
+        # The first nodes have too little room together: take those with the most (the sort is stable).
         rest = sorted(wanted[required:], key=lambda node: -capacity[node])
         chosen = wanted[:required] + rest[: count - required]
     return chosen if sum(capacity[node] for node in chosen) >= tasks else []

@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.model.states import JobState
 
-# Bounds that are checked when a message is read, so that no number can make a server or a node fail.
+# Bounds that the decoder checks, so that no number in a message can make a server or a node fail.
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 SignalNumber = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.001, le=1e10)]
@@ -19,7 +19,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Partition(Record, frozen=True, kw_only=True):
-    """A named part of the nodes. ``max_time`` in seconds, None for no limit."""
+    """A named set of nodes. ``max_time``: the longest time limit in seconds, None for unlimited."""
 
     name: str
     nodes: tuple[str, ...]
@@ -27,12 +27,13 @@ class Partition(Record, frozen=True, kw_only=True):
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """How a cluster was started. All times in seconds.
+    """The settings of a cluster. All times are in seconds.
 
-    ``node_timeout``: silence after which a node is down. ``kill_wait``: from TERM to KILL.
-    ``requeue_delay``: how long a requeued job is held (Slurm: two minutes). ``whole_nodes``: jobs always
-    get all CPUs of their nodes. ``storage_limit``: largest file (bytes) that a
-    process on a node may write, 0 for any. ``placement``: a file of predictions, absolute; "" for none.
+    ``cpus``: CPUs of each node. ``policy``: easy (backfilling) or fcfs. ``queue_wait``: a form of
+    ``artificial_wait``. ``node_timeout``: silence after which a node counts as down. ``kill_wait``: time from
+    SIGTERM to SIGKILL. ``requeue_delay``: wait of a requeued job (in Slurm: two minutes). ``whole_nodes``:
+    jobs always get all CPUs of their nodes. ``storage_limit``: largest file in bytes that a process on a node
+    may write, 0 for unlimited. ``placement``: absolute path of a file of predictions, "" for none.
     """
 
     name: str = "local"
@@ -57,17 +58,20 @@ class Settings(Record, frozen=True, kw_only=True):
 
 
 class Dependency(Record, frozen=True, kw_only=True):
-    """``kind``: after, afterany, afterok, afternotok. ``job`` may be an array's id."""
+    """A dependency on another job.
+
+    ``kind``: after, afterany, afterok or afternotok. ``job``: id of a job or an array.
+    """
 
     kind: str
     job: int
 
 
 class JobSpec(Record, frozen=True, kw_only=True):
-    """What was asked for. Times in seconds; ``nodes`` None lets ``tasks`` decide.
+    """A request for a job. Times are in seconds; ``nodes`` None takes as many nodes as ``tasks`` need.
 
-    ``warning`` is (signal, seconds before the limit, only the batch shell). ``interactive`` jobs have no
-    script: they belong to the srun that asked and end with it.
+    ``warning``: signal, seconds before the time limit, whether only the batch shell gets it. ``interactive``:
+    the job has no script; it belongs to its srun and ends with it.
     """
 
     name: str = "sbatch"
@@ -108,7 +112,7 @@ class JobSpec(Record, frozen=True, kw_only=True):
 
 
 class Share(Record, frozen=True, kw_only=True):
-    """What a job has of one node."""
+    """A job's CPUs and tasks on one node."""
 
     node: str
     cpus: int
@@ -116,12 +120,12 @@ class Share(Record, frozen=True, kw_only=True):
 
 
 class Job(Record, frozen=True, kw_only=True):
-    """A job as it is now. Times are seconds since the epoch, 0 when it has not happened.
+    """The present record of a job. Times are seconds since the epoch, 0 for events that have not happened.
 
-    ``shares`` is the allocation without lost nodes. ``open_nodes`` are those where something may still run
-    while it completes. ``outcome`` is the state that follows COMPLETING; with ``again`` it is PENDING
-    once more. ``exit_code`` and ``exit_signal`` are the script's. ``array`` is how many tasks its array has,
-    the lowest and the highest index: the indices themselves, in each of a thousand tasks, would be a million.
+    ``shares``: the allocation without lost nodes. ``open_nodes``: nodes on which a completing job may still
+    have processes. ``outcome``: the state that follows COMPLETING; PENDING with ``again``. ``exit_code`` and
+    ``exit_signal``: of the script. ``array``: the array's number of tasks, lowest and highest index; a list
+    of all indexes in each of a thousand tasks would have a million entries.
     """
 
     id: int
@@ -156,33 +160,33 @@ class Job(Record, frozen=True, kw_only=True):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Names of the allocated nodes, lost ones left out."""
+        """Names of the allocated nodes, without lost ones."""
         return tuple(share.node for share in self.shares)
 
     @property
     def held_shares(self) -> tuple[Share, ...]:
-        """What other jobs cannot use now: while the job completes, only the nodes that are not clear."""
+        """Shares that other jobs cannot use now; a completing job's only on nodes that are not cleared."""
         if self.state is JobState.COMPLETING:
             return tuple(share for share in self.shares if share.node in self.open_nodes)
         return self.shares
 
     @property
     def label(self) -> str:
-        """The id as users see it: array tasks as ``5_2``."""
+        """The job's id as users see it; ``5_2`` for an array task."""
         return f"{self.array_job}_{self.array_task}" if self.array_task is not None else str(self.id)
 
 
 class StepShare(Record, frozen=True, kw_only=True):
-    """A step's tasks on one node: their numbers."""
+    """The numbers of a step's tasks on one node."""
 
     node: str
     tasks: tuple[int, ...]
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """A step of a job. ``open_nodes`` have not reported their end; ``code`` is the highest so far.
+    """A step of a job. ``open_nodes``: nodes that have not reported the step's end.
 
-    ``launcher`` is the process number of its srun.
+    ``code``: the highest exit status so far. ``launcher``: process id of the step's srun.
     """
 
     job: int
@@ -203,7 +207,7 @@ class Step(Record, frozen=True, kw_only=True):
 
 
 class StepWish(Record, frozen=True, kw_only=True):
-    """What srun asks for. ``nodes`` None: as many as ``nodelist`` has, else all of the job."""
+    """A request of srun for a step. ``nodes`` None means as many as in ``nodelist``, or else the job's."""
 
     job: int
     name: str = ""
@@ -220,7 +224,7 @@ class StepWish(Record, frozen=True, kw_only=True):
 
 
 class Node(Record, frozen=True, kw_only=True):
-    """A virtual node. ``boot`` names its present incarnation; empty before it first registered."""
+    """A virtual node. ``boot`` identifies its daemon's life; empty before the first registration."""
 
     name: str
     cpus: int

@@ -1,7 +1,7 @@
-"""The life of jobs: actions on their nodes when a job starts, ends, shrinks or loses a node.
+"""State transitions of jobs: a job starts, ends, shrinks or loses a node, with the actions on its nodes.
 
-A job that ends is COMPLETING until each of its nodes has said that nothing of it runs there any more (or is
-lost itself); then it has ended, or waits in the queue again.
+An ending job is COMPLETING until each of its nodes has reported that none of the job's processes is left, or
+is lost; then the job has ended, or is pending again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ replace = msgspec.structs.replace
 
 
 class Lifecycle(Ledger):
-    """The transitions of jobs, for the events that cause them (``Core``)."""
+    """State transitions of jobs, caused by the events of ``Core``."""
 
     def _start(self, job: Job, shares: tuple[Share, ...], now: float) -> None:
         self._pending.remove(job.id)
@@ -56,7 +56,7 @@ class Lifecycle(Ledger):
         note: str = "",
         reason: str = "None",
     ) -> None:
-        """Begin to end a running job: everything of it is terminated on all its nodes."""
+        """Begin to end a running job: terminate its processes on all its nodes."""
         begin = now + self.settings.requeue_delay if again else job.begin
         job = replace(
             job,

@@ -1,8 +1,8 @@
-"""The steps of all jobs: the nodes and CPUs that each holds inside its job, and the requests that wait.
+"""The steps of all jobs: the nodes and CPUs that each step holds inside its job, and the waiting requests.
 
-As in Slurm since 20.11, a step holds the CPUs of its tasks inside the job until all its nodes reported
-their end; only ``--overlap`` steps stand beside others. So a step on a lost node keeps what it has
-until the resource manager notices the loss.
+As in Slurm since 20.11, a step holds the CPUs of its tasks on a node until the node reports the tasks' end;
+only ``--overlap`` steps share CPUs with others. So a step on a lost node holds its CPUs until the resource
+manager notices the loss.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KILLED = 128 + signal.SIGKILL
 
 
 class StepTable:
-    """All steps by job and restart count, and the requests that wait."""
+    """All steps by job and restart count, and the waiting requests for steps."""
 
     def __init__(self, steps: Iterable[Step] = ()) -> None:
         self._steps: dict[tuple[int, int], dict[int, Step]] = {}
@@ -38,15 +38,31 @@ class StepTable:
             self._steps.setdefault((step.job, step.restart), {})[step.id] = step
 
     def get(self, job: int, restart: int, step: int) -> Step | None:
-        """Return a step, or None."""
+        """Return a step, None when it does not exist.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+            step: the step's number.
+        """
         return self._steps.get((job, restart), {}).get(step)
 
     def of(self, job: int, restart: int) -> list[Step]:
-        """Return the steps of a job's incarnation that have not ended."""
+        """Return the steps of a job's incarnation that have not ended.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+        """
         return [step for step in self._steps.get((job, restart), {}).values() if not step.ended]
 
     def all_of(self, job: int, restart: int) -> list[Step]:
-        """Return all steps of a job's incarnation."""
+        """Return all steps of a job's incarnation.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+        """
         return list(self._steps.get((job, restart), {}).values())
 
     def open(self) -> list[Step]:
@@ -58,14 +74,26 @@ class StepTable:
         return bool(self._waiting.get(job))
 
     def request(self, request: int, wish: StepWish, job: Job, now: float) -> list[Action]:
-        """Create a step, or let its request wait, or refuse it."""
+        """Create a step, or let its request wait, or refuse it.
+
+        Args:
+            request: number of the request.
+            wish: the requested step.
+            job: the running job.
+            now: seconds since the epoch.
+        """
         answer = self._answer(request, wish, job, now)
         if isinstance(answer, StepDelayed):
             self._waiting.setdefault(job.id, []).append((request, wish))
         return [answer]
 
     def retry(self, job: Job, now: float) -> list[Action]:
-        """Look again at the requests that wait in a job, in their order."""
+        """Decide again on a job's waiting requests, in order; return the final answers.
+
+        Args:
+            job: the running job.
+            now: seconds since the epoch.
+        """
         actions: list[Action] = []
         left = []
         for request, wish in self._waiting.pop(job.id, []):
@@ -79,23 +107,41 @@ class StepTable:
         return actions
 
     def refuse_waiting(self, job: int, text: str) -> list[Action]:
-        """Refuse all requests that wait in a job."""
+        """Refuse all requests that wait in a job.
+
+        Args:
+            job: the job's id.
+            text: the error's text.
+        """
         return [StepRefused(request, text) for request, _ in self._waiting.pop(job, [])]
 
     def forget(self, request: int) -> None:
-        """Drop a request whose asker has gone."""
+        """Drop a waiting request whose srun has ended."""
         for job, waiting in list(self._waiting.items()):
             self._waiting[job] = [entry for entry in waiting if entry[0] != request]
 
     def node_done(self, step: Step, node: str, code: int, now: float) -> list[Action]:
-        """A node's part of a step has ended with its highest exit status."""
+        """Record that a step's tasks on a node have ended.
+
+        Args:
+            step: the step.
+            node: the node's name.
+            code: highest exit status of the tasks on the node, 128+N for signal N.
+            now: seconds since the epoch.
+        """
         if node not in step.open_nodes:
             return []
         left = tuple(name for name in step.open_nodes if name != node)
         return self._put(replace(step, open_nodes=left, code=max(step.code, code)), now)
 
     def node_lost(self, step: Step, node: str, now: float) -> list[Action]:
-        """A node of a step was lost; its tasks count as killed."""
+        """Record the loss of a step's node; the tasks there count as killed.
+
+        Args:
+            step: the step.
+            node: the node's name.
+            now: seconds since the epoch.
+        """
         if node not in step.open_nodes:
             return []
         return self.node_done(replace(step, lost=(*step.lost, node)), node, KILLED, now)
@@ -110,7 +156,7 @@ class StepTable:
         return [*actions, *kills]
 
     def take(self) -> list[Step]:
-        """Return and forget which steps changed."""
+        """Return the steps that changed since the last call."""
         changed = list(self._changed.values())
         self._changed = {}
         return changed
@@ -186,7 +232,7 @@ class StepTable:
     def _place(
         order: list[str], capacity: dict[str, int], wish: StepWish, count: int, tasks: int
     ) -> list[str] | None:
-        """Choose ``count`` nodes with room, the named ones first; None when there is not enough."""
+        """Choose ``count`` nodes with room, those of ``wish.nodelist`` first; None for too little room."""
         if any(capacity[node] < 1 for node in wish.nodelist):
             return None
         roomy = [node for node in order if capacity[node] >= 1]

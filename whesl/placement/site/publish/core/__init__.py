@@ -1,1 +1,1 @@
-"""What is decided about nodes from their risks. Pure."""
+"""Decisions about nodes from their risks. Pure."""

@@ -1,4 +1,4 @@
-"""Drains give way to what waiting jobs need, as exclude lists do: a job that could run waits for no drain."""
+"""Drains give way to waiting jobs, as exclude lists do: no job that could run waits because of a drain."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def give_way(
 ) -> set[str]:
     """Return which nodes may be drained so that each waiting job finds the nodes that it needs.
 
-    A job that would not find them if none of these nodes was drained is left out of the account.
+    A job that would not find enough nodes even without these drains is ignored.
 
     Args:
-        order: nodes that are drained by the service or are to be, those that matter most first.
-        machine: the cluster's nodes.
+        order: names of nodes that the service has drained or wants to drain, the most important first.
+        machine: the cluster's nodes by name.
         waiting: jobs that wait for nodes.
-        ours: nodes that the service has drained; those that are not in ``order`` are about to come back.
+        ours: names of nodes that the service has drained; those that are not in ``order`` will come back.
     """
     free = {*order, *ours}
     there = {name: _undrained(node) if name in free else node for name, node in machine.items()}
@@ -47,7 +47,7 @@ def _undrained(node: Node) -> Node:
 
 
 def _distinct(waiting: Iterable[Job]) -> Collection[Job]:
-    """Return one job of each group of jobs that ask for the same."""
+    """Return one job of each group of jobs with equal requests."""
     return {(job.request, job.named): job for job in waiting}.values()
 
 
@@ -58,7 +58,7 @@ def _suits(node: Node, job: Job) -> bool:
 
 
 def _to_spare(job: Job, there: Mapping[str, Node]) -> dict[str, int]:
-    """Return how many nodes of each partition a job can do without; none of one that is too small for it."""
+    """Return how many nodes of each partition a job can spare, without partitions too small for the job."""
     found = {}
     for part in job.request.partitions:
         suitable = [

@@ -1,9 +1,10 @@
-"""What the placement service does with nodes: from their risks to changes, each undone when its time is over.
+"""The placement service's changes of nodes: made from their risks, and each undone when its time is over.
 
-``step(state, event, now, settings)`` returns the state, the records to write down, and then the commands. A
-change is in the journal before it is made. Afterwards what is seen of the cluster decides: what was set is
-still there, is gone (slurmctld was started again: it is set once more), or an administrator has put something
-else in its place, which then stays.
+``step(state, event, now, settings)`` returns the next state, the records to write, and the commands to carry
+out after the records are written. So a change is in the journal before it is made. Afterwards the observed
+cluster
+decides: a setting that is gone (after a restart of slurmctld) is made again, and a setting that an
+administrator has replaced stays replaced.
 """
 
 from __future__ import annotations
@@ -37,21 +38,25 @@ if TYPE_CHECKING:
     from whesl.model.journal_record import Record
     from whesl.placement.site.publish.waiting_job_exclusions import Job
 
-OURS = "whesl: "  # the beginning of each drain's reason
+OURS = "whesl: "  # begin of the reason of each drain by the service
 _UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")
-_LEVELS = (1.0, 2.0, 4.0)  # times the threshold's hazard: from each on, a node's weight is one step higher
-_FALLING = 0.8  # a level is left below this share of its bound
+_LEVELS = (
+    1.0,
+    2.0,
+    4.0,
+)  # lower bounds of the levels of risk, as multiples of the threshold's hazard
+_FALLING = 0.8  # share of a level's bound below which a node leaves the level
 Key = tuple[str, What]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How the service decides. Times are in seconds; probabilities and shares from 0 to 1.
+    """Settings of the service. Times are in seconds; probabilities and shares from 0 to 1.
 
-    ``share``: of a partition's nodes, drained or left out for a job at most. ``within``: the horizon of
-    weights and the feature. ``drain_above`` and ``drain_within``: a node so likely to fail so soon is
-    drained, for as long at most. ``settle``: a change is not taken back sooner. ``weight_step``: what a level
-    of risk adds to a node's weight, 0 for no weights. ``wait_for_better``: a job's exclude list is removed
-    when the job has waited for longer.
+    ``share``: largest share of a partition's nodes that are drained, or excluded for a job. ``within``: the
+    horizon of weights and the feature. ``drain_above``: probability of a failure within ``drain_within`` from
+    which a node is drained, for ``drain_within`` at most. ``settle``: shortest time before a change is
+    undone. ``weight_step``: increase of a node's weight per level of risk, 0 for no weights.
+    ``wait_for_better``: waiting time after which a job's exclude list is removed.
     """
 
     active: bool = False
@@ -66,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What is changed, would be changed, and which nodes are not drained until when."""
+    """The service's state: changes in force, changes that would be made, and end of each drain pause."""
 
     held: dict[Key, Held] = {}
     would: dict[Key, Held] = {}
@@ -75,9 +80,10 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Observed(NamedTuple):
-    """The cluster was looked at. ``table``: what is expected of it, None where nothing is known.
+    """The event that the cluster was observed. ``table``: the predictions, None without predictions.
 
-    ``waiting``: the jobs that wait for nodes; None where they could not be seen: no node is drained then.
+    ``waiting``: the jobs that wait for nodes; None if they could not be observed, so that no new node is
+    drained.
     """
 
     machine: tuple[Node, ...]
@@ -86,7 +92,7 @@ class Observed(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A command was carried out. ``undo``: it took a change back."""
+    """The event that a command was carried out. ``undo``: whether the command undid a change."""
 
     node: str
     what: What
@@ -94,14 +100,14 @@ class Done(NamedTuple):
 
 
 class Leave(NamedTuple):
-    """The service ends: everything is to be taken back at the next look."""
+    """The event that the service ends: the next observation undoes all changes."""
 
 
 Event = Observed | Done | Leave
 
 
 class SetWeight(NamedTuple):
-    """Give a node a weight."""
+    """A command that sets a node's weight."""
 
     node: str
     weight: int
@@ -109,7 +115,7 @@ class SetWeight(NamedTuple):
 
 
 class SetFeatures(NamedTuple):
-    """Give a node its features, available and active ones."""
+    """A command that sets a node's available and active features."""
 
     node: str
     available: tuple[str, ...]
@@ -118,14 +124,14 @@ class SetFeatures(NamedTuple):
 
 
 class Drain(NamedTuple):
-    """Let a node take no new jobs."""
+    """A command that drains a node, so that it takes no new jobs."""
 
     node: str
     reason: str
 
 
 class Undrain(NamedTuple):
-    """Take a drain back, if its reason is still this one."""
+    """A command that undoes a node's drain, if the drain still has this reason."""
 
     node: str
     reason: str
@@ -136,12 +142,12 @@ Result = tuple[State, list["Record"], list[Command]]
 
 
 def apply(state: State, record: Record, time: float) -> State:
-    """Return the state after a record; a restart reads the journal through this.
+    """Return the state after a record; a restart applies all records of the journal.
 
     Args:
-        state: before it.
-        record: of the journal.
-        time: when it was written, in seconds since the epoch.
+        state: the state before the record.
+        record: the record.
+        time: when the record was written, in seconds since the epoch.
     """
     held, would, hold_off = dict(state.held), dict(state.would), dict(state.hold_off)
     match record:
@@ -164,13 +170,13 @@ def apply(state: State, record: Record, time: float) -> State:
 
 
 def step(state: State, event: Event, now: float, settings: Settings) -> Result:
-    """Return the next state, what to write down, and what to do then.
+    """Return the next state, the records to write, and the commands to carry out then.
 
     Args:
-        state: the present one.
-        event: what happened.
-        now: seconds since the epoch.
-        settings: how it is decided.
+        state: the present state.
+        event: the event.
+        now: the current time, in seconds since the epoch.
+        settings: settings of the service.
     """
     records: list[Record] = []
     commands: list[Command] = []
@@ -193,7 +199,7 @@ def step(state: State, event: Event, now: float, settings: Settings) -> Result:
 
 
 def _pause(change: Held, now: float) -> float | None:
-    """Return until when a node is not drained again: after a drain that ran out, as long as it was."""
+    """Return until when a node is not drained again: after an expired drain, for as long as the drain was."""
     if change.what is not What.DRAIN or change.failed or change.until is None or now < change.until:
         return None
     return now + (change.until - change.since)
@@ -247,7 +253,7 @@ def _observe(
 def _compare(
     state: State, machine: Mapping[str, Node], now: float, settings: Settings, records: list[Record]
 ) -> None:
-    """Record what became of the changes: seen in force, taken over, gone with its node."""
+    """Record the observed outcome of the changes: in force, replaced by an administrator, or node gone."""
     for (name, what), held in state.held.items():
         node = machine.get(name)
         if node is None:
@@ -289,16 +295,16 @@ def _administrators(held: Mapping[Key, Held], node: Node) -> bool:
 
 
 def _left(held: Mapping[Key, Held], node: Node, now: float) -> bool:
-    """Return whether a node has a drain that is over, of a service whose journal is lost."""
+    """Return whether a node has an expired drain by a service whose journal is lost."""
     found = _UNTIL.search(node.reason) if node.drained and (node.name, What.DRAIN) not in held else None
     try:
         return found is not None and datetime.fromisoformat(f"{found[1]}+00:00").timestamp() <= now
-    except ValueError:  # an administrator's text
+    except ValueError:  # the reason is an administrator's text
         return False
 
 
 def _ours(held: Held, node: Node, settings: Settings) -> bool:
-    """Return whether the node's present setting is the service's own, or the one that was to replace it."""
+    """Return whether the node's present setting was made by the service."""
     if held.what is What.WEIGHT:
         levels = {int(held.before) + level * settings.weight_step for level in range(1, len(_LEVELS) + 1)}
         return node.weight in {int(held.after), *levels}
@@ -357,7 +363,7 @@ def _wanted(
         if node is None:
             continue
         if _administrators(kept, node):
-            # It stays as it is, with what was set before.
+            # A node that an administrator has drained keeps its present changes.
             wanted.update({key: held for key, held in kept.items() if key[0] == row.node})
             continue
         bounds = [_bound(table.thresholds[at], times) for times in _LEVELS]
@@ -378,7 +384,7 @@ def _wanted(
     drains = _drains(kept, state, machine, table, now, settings)
     at = table.horizon(settings.drain_within)
     chances = {row.node: row.probability[at] for row in table.nodes}
-    # Those that are in force first, the likeliest to fail before others.
+    # Drains in force come first, then new drains; the likeliest nodes to fail come first in each group.
     order = sorted(drains, key=lambda key: (key not in kept, -chances[key[0]]))
     allowed = {name for name, _ in drains if (name, What.DRAIN) in kept}
     if waiting is not None:
@@ -393,7 +399,7 @@ def _wanted(
 
 
 def _bound(threshold: float, times: float) -> float:
-    """Return the probability whose hazard is so many times that of a threshold."""
+    """Return the probability whose hazard is ``times`` the hazard of a threshold."""
     return threshold if threshold >= 1.0 else -math.expm1(times * math.log1p(-threshold))
 
 
@@ -405,7 +411,7 @@ def _level(
     now: float,
     settings: Settings,
 ) -> int:
-    """Return a node's level of risk; it falls later than it rises."""
+    """Return a node's level of risk, with hysteresis: the level falls later than it rises."""
     level = sum(chance >= bound for bound in bounds)
     weight, feature = kept.get((name, What.WEIGHT)), kept.get((name, What.FEATURE))
     before = int(feature is not None)
@@ -415,7 +421,7 @@ def _level(
         since = max(since, weight.since)
     before = max(0, min(before, len(_LEVELS)))
     while before > level:
-        # A clock that was set back makes no change last longer.
+        # A clock that was set back must not make a change last longer.
         if 0.0 <= now - since < settings.settle or chance >= _FALLING * bounds[before - 1]:
             return before
         before -= 1
@@ -438,7 +444,7 @@ def _drains(
             continue
         likely = rows[name].probability[at] >= _FALLING * settings.drain_above
         if held.failed and not machine[name].down:
-            continue  # it failed as predicted, and is back
+            continue  # the node failed as predicted, and is up again
         if held.failed or likely or 0.0 <= now - held.since < settings.settle:
             wanted[name, what] = held
     free = [

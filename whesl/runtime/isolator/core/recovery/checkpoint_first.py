@@ -1,7 +1,7 @@
-"""Checkpoints that a recovery begins with, while the program still runs. Pure.
+"""Checkpoints at the beginning of a recovery, while the program still runs. Pure.
 
 An exception whose rules have ``JOB.CHECKPOINT`` or ``NODE.REPLACE BEFORE FAILURE`` does not end the attempt
-when it is raised: the program is asked for a checkpoint, and what is done next follows from what comes of it.
+when it is raised: the program is asked for a checkpoint, whose result decides what follows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whesl.runtime.isolator.core.transition_context import Transition
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.plan_step import PlanStep
 
-GRACE = 10.0  # seconds after a checkpoint's timeout in which the shell has to report its result
+GRACE = 10.0  # seconds after a checkpoint's timeout in which the shell has to report the result
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
 _REPLACE = (ResourceKind.NODE.value, Operation.REPLACE.value)
 
@@ -31,12 +31,12 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
     """Ask the running program for a checkpoint, if the rules have one for an exception.
 
     Args:
-        transition: the present one.
-        found: what the detector has found.
-        became: the exception that it was transformed to by counting.
+        transition: the present transition.
+        found: the detection.
+        became: the exception to which counting transformed the detected one.
 
     Returns:
-        Whether a checkpoint is under way: nothing else is done about the exception before its end.
+        Whether nothing else is done about the exception now, since a checkpoint is under way or refused.
     """
     state = transition.state
     spec = transition.rule(became.exception)
@@ -53,7 +53,7 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
             transition.drop(found, asked.raised.ordinal)
             return True
     if not _goes_on(spec):
-        # This is all that is decided about the exception, so its limit counts checkpoints.
+        # The checkpoint is the whole recovery, so the exception's limit counts checkpoints.
         decision = recovery_decision.decide(state, spec, raised, transition.now)
         if decision.action is not Action.RECOVER:
             transition.drop(found)
@@ -77,10 +77,10 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
 
 
 def _choice(state: State, raised: Raised) -> str:
-    """Return how long a move to a spare (checkpoint and restart) is expected to take: as the last one.
+    """Return a phrase on how long the last move to a spare (checkpoint and restart) took.
 
-    The order of writing costs nothing where the whole fits into the lead time, and saves the node's part
-    where it does not: the node writes first in both cases.
+    The failing node always writes first: that order costs nothing where the move fits into the lead time, and
+    saves the node's part of the checkpoint where it does not.
     """
     prediction = predicted(raised)
     if prediction is None or not state.theta:
@@ -90,9 +90,13 @@ def _choice(state: State, raised: Raised) -> str:
 
 
 def stays(transition: Transition, found: Detected, raised: Raised) -> bool:
-    """Whether nothing is done about a predicted failure, since the node could not be replaced before it.
+    """Whether nothing is done about a predicted failure, since the node cannot be replaced before it.
 
     A prediction harms nothing by itself: the program goes on, or is started, on the node.
+
+    Args:
+        found: the detection; it is dropped when nothing is done.
+        raised: the exception of the prediction.
     """
     why = _why_it_stays(transition, transition.rule(raised.exception), raised, "")
     if why:
@@ -131,14 +135,14 @@ def predicted(raised: Raised) -> PredictedFailure | None:
 
 
 def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
-    """Return the steps that follow once the program has been ended: all but the checkpoint."""
+    """Return the steps after the program's end: all but the checkpoint."""
     return tuple(
         step for step in steps if step.handler is not None or (step.resource, step.operation) != _NAME
     )
 
 
 def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
-    """Take a checkpoint's result; return the exception that is recovered from next, None for none."""
+    """Take a checkpoint's result; return the exception whose recovery follows, None for none."""
     asked = next((each for each in transition.state.asked if each.raised.ordinal == event.ordinal), None)
     if asked is None:
         return None
@@ -157,7 +161,7 @@ def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
 
 
 def together(transition: Transition, event: CheckpointDone) -> None:
-    """Replace all nodes that are predicted to fail before the same start, with one checkpoint."""
+    """Queue the other predicted failures after a checkpoint: one restart replaces all these nodes."""
     for asked in transition.state.asked:
         if predicted(asked.raised) is None or not _goes_on(transition.rule(asked.raised.exception)):
             continue
@@ -169,7 +173,7 @@ def together(transition: Transition, event: CheckpointDone) -> None:
 
 
 def overdue(transition: Transition) -> CheckpointDone | None:
-    """Return the failure of a checkpoint whose result did not come in time."""
+    """Return the failure of a checkpoint whose result is overdue, None when there is none."""
     for asked in transition.state.asked:
         if transition.now >= asked.until:
             return CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why="nothing was heard of it")
@@ -177,13 +181,18 @@ def overdue(transition: Transition) -> CheckpointDone | None:
 
 
 def drop(transition: Transition, why: str) -> None:
-    """The attempt ends: checkpoints that are under way are not waited for."""
+    """Record checkpoints under way as failed, since the attempt ends."""
     for asked in transition.state.asked:
         _record(transition, CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why=why), "")
 
 
 def about(state: State, node: str) -> bool:
-    """Whether a checkpoint is under way that was asked for because of a node."""
+    """Whether a checkpoint is under way that was requested because of a node.
+
+    Args:
+        state: the task's state.
+        node: the node's name.
+    """
     return any(item.node == node for asked in state.asked for item in asked.raised.evidence)
 
 
@@ -202,12 +211,12 @@ def _wants(state: State, spec: ExceptionSpec) -> bool:
 
 
 def _goes_on(spec: ExceptionSpec) -> bool:
-    """Whether anything is done after the checkpoint."""
+    """Whether an exception's rule has steps besides the checkpoint."""
     return any((step.resource, step.operation) != _NAME for step in spec.steps)
 
 
 def _moves(transition: Transition, raised: Raised) -> bool:
-    """Whether a spare takes the node's place after the checkpoint."""
+    """Whether a spare takes the failing node's place after the checkpoint."""
     spec = transition.rule(raised.exception)
     replaces = any((step.resource, step.operation) == _REPLACE for step in spec.steps)
     return replaces and not _why_it_stays(transition, spec, raised, "")

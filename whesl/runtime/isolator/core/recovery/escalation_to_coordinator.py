@@ -1,4 +1,4 @@
-"""Exceptions that the isolator cannot handle inside the allocation: the coordinator decides about them."""
+"""Exceptions that the isolator cannot handle inside the allocation, and leaves to the coordinator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASONS = frozenset({"spares-exhausted", "budget-spent", "allocation-lost", "han
 
 
 def send(transition: Transition) -> None:
-    """Leave the decision to the coordinator, and wait for it, bounded."""
+    """Escalate the task to the coordinator, and wait a limited time for the decision."""
     recovery = transition.recovery()
     spec = transition.rule(recovery.raised.exception)
     word = recovery.reason.split(":", 1)[0]
@@ -51,7 +51,7 @@ def on_decision(transition: Transition, decision: EscalationDecision) -> None:
 
 
 def check(transition: Transition) -> None:
-    """End the wait for the coordinator's decision when its limit has come."""
+    """End the wait for the coordinator's decision at the wait's limit."""
     state = transition.state
     deadline = state.since + state.setup.coordinator_wait
     if transition.now < deadline:

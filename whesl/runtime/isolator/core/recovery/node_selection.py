@@ -1,4 +1,4 @@
-"""Which nodes of the allocation an attempt uses: no dead one, no suspected one while others are free."""
+"""The nodes of an attempt: no dead nodes, and no suspected nodes while others are free."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Places(enum.Enum):
     """Whether an attempt can start on its nodes."""
 
     READY = "ready"
-    CLAIMING = "claiming"  # the allocation's account of nodes is asked; ``NodesClaimed`` is its answer
+    CLAIMING = "claiming"  # the allocation's account of nodes is asked; ``NodesClaimed`` follows
     TOO_FEW = "too-few"
 
 
 def choose_first(transition: Transition) -> bool:
-    """Split the allocation for the first attempt under a claim, and write the split down.
+    """Split the allocation for the first attempt under a claim, and record the split.
 
-    Returns False when it waits for its nodes to be claimed.
+    Returns False while the attempt waits for its nodes to be claimed.
     """
     state = transition.state
     setup = state.setup
@@ -53,13 +53,13 @@ def choose_first(transition: Transition) -> bool:
 def _own(
     transition: Transition, active: tuple[str, ...], before: tuple[str, ...], shared: frozenset[str]
 ) -> bool:
-    """Whether the task has claimed the nodes of its next attempt; where it has not, begin to claim them.
+    """Whether the task has claimed the nodes of its next attempt; if not, begin to claim them.
 
     Args:
-        transition: the present one.
-        active: the nodes.
-        before: those that it has claimed before.
-        shared: those that other tasks may use, too.
+        transition: the present transition.
+        active: the nodes of the next attempt.
+        before: the nodes that the task has already claimed.
+        shared: the nodes that other tasks may use, too.
     """
     state = transition.state
     if not state.setup.account or active in (before, state.claimed):
@@ -77,12 +77,12 @@ def _why(state: State, nodes: Sequence[str], now: float) -> str:
 
 
 def dead(state: State) -> tuple[str, ...]:
-    """Return the nodes in use that are known as dead."""
+    """Return the nodes in use that are known to be dead."""
     return tuple(node for node in state.nodes.active if node in state.down)
 
 
 def too_few(state: State) -> str:
-    """Return why the next attempt has too few nodes: how many it needs, and which there are."""
+    """Return why the next attempt has too few nodes: the number it needs, and the nodes that are left."""
     nodes = state.nodes
     gone = dead(state)
     living = [node for node in nodes.active if node not in gone]
@@ -94,7 +94,7 @@ def too_few(state: State) -> str:
 
 
 def place(transition: Transition) -> Places:
-    """Make sure that the next attempt starts on living nodes: spares take the places of dead ones.
+    """Replace dead nodes by spares before the next attempt starts.
 
     A spare that another task of the allocation uses stays with that task.
     """
@@ -119,7 +119,7 @@ def place(transition: Transition) -> Places:
 
 
 def _lost(transition: Transition, node: str) -> BadNode:
-    """Return the report to other tasks on a lost node for which this task has raised no exception."""
+    """Return the report to other tasks on a lost node about which this task has raised no exception."""
     task = transition.state.setup.task.id
     return BadNode(
         node=node,

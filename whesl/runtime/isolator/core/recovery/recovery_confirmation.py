@@ -1,9 +1,9 @@
-"""Whether restarts were recoveries: confirmed when the program runs, recovered when it went past its failure.
+"""Confirmation of restarts: confirmed when the program runs, recovered when it has passed its failure.
 
 A launcher that the resource manager refuses (its controller is away, the nodes are still busy) ends without
-having started anything. That is no failure of the program: the same start is tried again, with back-off, for
-a bounded time, and then the exception that the restart was for comes to its ELSE. The record ``recovered``
-follows ``whesl.model.recovery_criterion``.
+having started anything. A refusal is no failure of the program: the same start is tried again, with back-off,
+for a limited time. Then the ELSE of the recovery's exception is carried out. The record ``recovered`` follows
+``whesl.model.recovery_criterion``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from whesl.runtime.journal.records import isolator_records as records
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 30.0
-# Seconds from the first refusal; a controller that is updated is away for minutes.
+# Seconds of retries from the first refusal; an update keeps a controller away for minutes.
 REFUSED_LIMIT = 900.0
 
 
 def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
-    """Write down that an attempt's runner lives, and look for the program of one that was restarted."""
+    """Record that an attempt's runner lives, and look for the program of a restarted attempt."""
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
@@ -48,13 +48,13 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
 
 
 def probe(transition: Transition) -> None:
-    """Have the program of a restarted attempt looked for."""
+    """Look for the program of a restarted attempt."""
     if transition.state.pending:
         transition.do(ProbeProgram(attempt=transition.state.attempt))
 
 
 def on_program_seen(transition: Transition, event: ProgramSeen) -> None:
-    """The program runs: what was pending is confirmed."""
+    """Confirm the pending recoveries, since the restarted program runs."""
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.RUNNING or not state.pending:
         return
@@ -73,11 +73,11 @@ def on_program_seen(transition: Transition, event: ProgramSeen) -> None:
 
 
 def refused(transition: Transition, event: AttemptExited) -> bool:
-    """Try a restart again whose launcher was refused; False when that is not what has happened.
+    """Retry a restart whose launcher was refused; return False when the launcher was not refused.
 
     Args:
-        transition: the present one.
-        event: the attempt's end, which is written down already.
+        transition: the present transition.
+        event: the attempt's end, already recorded.
     """
     state = transition.state
     about_node = any(recovery_decision.nodes_of(item.evidence) for item in event.found)
@@ -91,7 +91,7 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
     )
     if transition.now - since < REFUSED_LIMIT:
         transition.say(f"attempt {event.attempt} was refused ({why}); trying again in {wait:g} s")
-        # Its script may have left something behind.
+        # The attempt's script may have left processes behind.
         task_recovery_sequence.fence(transition)
         return True
     many = transition.state.refusals
@@ -101,12 +101,12 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
     return True
 
 
-# Seconds between two looks at an attempt whose output or progress may yet come to more.
+# Seconds between two judgements of an attempt whose output or progress may still grow.
 AGAIN = 60.0
 
 
 def on_reached(transition: Transition, reach: Reach) -> None:
-    """Take how far the attempt has come; what it has printed past its failure shows that its program runs."""
+    """Take an attempt's progress; output past its failure shows that its program runs."""
     printed = msgspec.structs.replace(reach, seconds=0.0)
     pending = (done.raised for done in transition.state.pending)
     if any(went_past(raised.reached, raised.kinds, printed) for raised in pending):
@@ -115,7 +115,7 @@ def on_reached(transition: Transition, reach: Reach) -> None:
 
 
 def judge(transition: Transition) -> None:
-    """Write down which exceptions the present attempt has gone past, and ask for a tick for the others."""
+    """Record the exceptions that the present attempt has passed, and schedule a tick for the others."""
     state = transition.state
     if state.phase is not Phase.RUNNING or not state.restarted:
         return
@@ -133,7 +133,7 @@ def judge(transition: Transition) -> None:
 
 
 def completed(transition: Transition) -> None:
-    """The task is about to complete: what its last attempt was restarted for is recovered."""
+    """Record the exceptions of the last restart as recovered, since the task completes."""
     if exceptions := (*(done.raised for done in transition.state.pending), *transition.state.restarted):
         _write(transition, exceptions, "the task completed")
 

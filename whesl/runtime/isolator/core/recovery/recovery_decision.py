@@ -1,4 +1,4 @@
-"""What the specification says about an exception of this task: counting, budget, plan. Pure."""
+"""The specification's decision on an exception of the task: counting, budget, plan. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done about an exception: recover after ``backoff`` s, or fail, pause, escalate."""
+    """The action for an exception: recover after ``backoff`` s, or fail, pause or escalate."""
 
     action: Action
     reason: str = ""
@@ -39,7 +39,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def covers(state: State, name: str) -> bool:
-    """Whether the specification has this exception for this task."""
+    """Whether the specification has an exception of this name for the task.
+
+    Args:
+        state: the task's state.
+        name: the exception's name.
+    """
     return name in names(state)
 
 
@@ -49,7 +54,7 @@ def names(state: State) -> tuple[str, ...]:
 
 
 def of_lost_nodes(state: State) -> str:
-    """Return the first exception of this task that a node's loss raises, an empty string for none."""
+    """Return the task's first exception that a node's loss raises, an empty string for none."""
     for exception in state.setup.exceptions():
         if any(detection.sees_lost_nodes() for detection in exception.detections):
             return exception.name
@@ -57,12 +62,12 @@ def of_lost_nodes(state: State) -> str:
 
 
 def nodes_of(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-    """Return the nodes that evidence is about; a log line's node is only where it was read."""
+    """Return the nodes that evidence is about; the node of a log line is only where the line was read."""
     return tuple(item.node for item in evidence if item.node and item.kind in _ABOUT_NODES)
 
 
 def needs_coordinator(spec: ExceptionSpec) -> bool:
-    """Whether some of the steps are not the job's own."""
+    """Whether an exception's rule has steps of other entities than the job."""
     return any(step.entity is not Entity.JOB for step in spec.steps)
 
 
@@ -70,9 +75,9 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
     """Return the steps that the isolator itself takes.
 
     Args:
-        state: the task as it is.
+        state: the task's state.
         raised: the exception.
-        silent: nodes that do not answer, beside those known as down.
+        silent: nodes that do not answer, besides the nodes known to be down.
     """
     spec = state.setup.spec
     assert spec is not None
@@ -88,7 +93,12 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
 
 
 def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
-    """Return the planner's view of the task; the shell adds the facts that only it can see."""
+    """Return the planner's view of the task; the shell adds the facts that only it can see.
+
+    Args:
+        state: the task's state.
+        silent: nodes that do not answer, besides the nodes known to be down.
+    """
     setup = state.setup
     return Context(
         heterogeneous=state.setup.heterogeneous,
@@ -108,12 +118,12 @@ def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
 
 
 def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Decision:
-    """Return what is done about an exception: its budget decides first, then whether its steps are possible.
+    """Return the action for an exception: its budget decides first, then whether its steps are possible.
 
     Args:
-        state: the task as it is.
-        spec: the exception.
-        raised: this occurrence of it.
+        state: the task's state.
+        spec: the exception's specification.
+        raised: the occurrence of the exception.
         now: seconds since the epoch.
     """
     instead = Action(spec.otherwise.value.lower())
@@ -138,7 +148,7 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
 
 
 def _spent(state: State, spec: ExceptionSpec, went: Course) -> str:
-    """Return the sentence for an exception whose budget is spent."""
+    """Return the reason text for an exception whose budget is spent."""
     within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
     reason = f"budget-spent: {spec.limit} {'recovery' if spec.limit == 1 else 'recoveries'}{within}"
     if spec.without_progress:
@@ -152,9 +162,9 @@ def raised(state: State, found: Detected, became: Transformed, now: float) -> Ra
     """Return the next exception of a task.
 
     Args:
-        state: the task before it.
-        found: what the detector has found.
-        became: the exception that it was transformed to by counting.
+        state: the task's state before the exception.
+        found: the detection.
+        became: the exception to which counting transformed the detected one.
         now: seconds since the epoch.
     """
     evidence = found.evidence
@@ -174,14 +184,19 @@ def raised(state: State, found: Detected, became: Transformed, now: float) -> Ra
 
 
 def reached(state: State, now: float) -> Reach:
-    """Return how far the present attempt has come, or had when it ended."""
+    """Return the progress of the present attempt, or the progress that it had when it ended.
+
+    Args:
+        state: the task's state.
+        now: seconds since the epoch.
+    """
     began = state.attempt_started
     ran = max((state.attempt_ended or now) - began, 0.0) if began else 0.0
     return msgspec.structs.replace(state.reached or Reach(), seconds=ran)
 
 
 def why(raised: Raised) -> str:
-    """Return in a few words why an exception was raised."""
+    """Return the kind and text of the last evidence of an exception, shortened."""
     if not raised.evidence:
         return "no evidence"
     last = raised.evidence[-1]
@@ -190,18 +205,23 @@ def why(raised: Raised) -> str:
 
 
 def with_evidence(raised: Raised, reason: str) -> str:
-    """Return why a task goes no further: the exception, what ended its recovery, and what had been seen."""
+    """Return why a task goes no further: the exception, the end of its recovery, and the evidence.
+
+    Args:
+        raised: the exception.
+        reason: why its recovery ended.
+    """
     seen = why(raised)
     told = seen.partition(": ")[2] or seen
     return f"{raised.exception}: {reason}" + ("" if told in reason else f" ({seen})")
 
 
 def transformed(state: State, found: Detected, now: float) -> Transformed:
-    """Return the exception that is raised in the end, and through which others it came to that.
+    """Return the exception to which counting transforms a detected one, and the exceptions in between.
 
     Args:
-        state: the task with all that was counted before.
-        found: what the detector has found.
+        state: the task's state with the exceptions counted so far.
+        found: the detection.
         now: seconds since the epoch.
     """
     spec = state.setup.spec
@@ -210,9 +230,10 @@ def transformed(state: State, found: Detected, now: float) -> Transformed:
 
 
 def settled(state: State) -> frozenset[str]:
-    """Return the exceptions about which nothing more is done, however often the present attempt raises them.
+    """Return the exceptions that are ignored when the present attempt raises them again.
 
-    Observed ones are told once, and for others a checkpoint is awaited; unless another exception counts them.
+    These are exceptions already reported in observe mode, and exceptions that wait for a checkpoint, unless
+    another exception counts them.
     """
     spec, task = state.setup.spec, state.setup.task
     told = {*state.observed, *(asked.raised.exception for asked in state.asked)}
@@ -220,13 +241,13 @@ def settled(state: State) -> frozenset[str]:
 
 
 def observe(transition: Transition, found: Sequence[Detected]) -> None:
-    """Observe mode: say once per attempt and exception what would have been done, and touch nothing.
+    """Observe mode: report once per attempt and exception the action that a recovery would take.
 
-    A repeated exception is counted all the same, since the n-th one may be transformed to a higher exception.
+    Repeated exceptions are still counted, since the n-th one may be transformed to a higher exception.
     """
     setup, history = transition.state.setup, transition.state.history
     if setup.spec is None:
-        return  # without rules nothing is found
+        return  # without rules there are no detections
     counted = []
     for item in found:
         state = transition.state

@@ -1,4 +1,4 @@
-"""What follows from a step of a recovery that has ended."""
+"""The consequences of a recovery step that has ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whesl.runtime.wire.messages import NodeSuspect
 
 
 def on_step_done(transition: Transition, event: StepDone) -> None:
-    """A step ended; repeats and steps of an abandoned recovery change nothing."""
+    """Take the result of a recovery step; repeats and steps of an abandoned recovery change nothing."""
     state = transition.state
     under_way = state.recovery
     if state.phase is not Phase.STEPS or under_way is None:
@@ -49,7 +49,7 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
 def _step_done(state: State, event: StepDone) -> records.StepDone:
     ran, configuration = None, event.configuration
     if configuration is not None:
-        # The step began with the failed attempt's paths; later changes of the configuration count, too.
+        # The step's result starts from the failed attempt's paths; later configuration changes are merged in.
         ran = configuration.path_map
         rules_now = state.configuration.path_map.merged(ran)
         configuration = msgspec.structs.replace(configuration, path_map=rules_now)

@@ -1,7 +1,6 @@
 """From a detection to a restarted task: raise, decide, fence, ask, step, relaunch.
 
-Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
-called again after a crash, since they start from the written state.
+Each function records its decisions, and may be called again after a crash: it starts from the recorded state.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ _WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Pha
 def consider(
     transition: Transition, found: tuple[Detected, ...], *, node: str = "", waits: bool = False
 ) -> None:
-    """Raise the first of the detections; the others follow from it, or wait for the present recovery.
+    """Raise the first of the detections; the others are dropped as its consequences, or queued.
 
     Args:
-        found: what detectors have found in the present attempt, in order.
-        node: whether the detections are about a node, and not about the attempt's output.
+        found: the detections in the present attempt, in order.
+        node: the node that the detections are about; '' for detections in the attempt's output.
         waits: whether the detections have another cause than the present recovery, and so wait for its end.
     """
     if transition.state.setup.observe:
@@ -80,7 +79,7 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
 
 
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> bool:
-    """Raise the exception of a detection; False when nothing is done about it."""
+    """Raise the exception of a detection; return False when the exception needs no action."""
     became = recovery_decision.transformed(transition.state, found, transition.now)
     if not queued and checkpoint_first.ask(transition, found, became):
         return True
@@ -94,10 +93,10 @@ def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> 
 
 
 def raise_lost(transition: Transition) -> bool:
-    """Raise the rules' exception for a lost node, when the next attempt would have to start on that node.
+    """Raise the rules' exception for a lost node on which the next attempt would have to start.
 
-    The loss may have been reported when nothing could be raised: before the first attempt, by fencing, or to
-    an isolator that was just restarted. Returns False when nothing is to be raised.
+    The loss may have been reported before the first attempt, by fencing, or to a restarted isolator, when no
+    exception could be raised. Returns False when no exception is raised.
     """
     state = transition.state
     gone = node_selection.dead(state)
@@ -112,7 +111,7 @@ def raise_lost(transition: Transition) -> bool:
     became = recovery_decision.transformed(state, word, transition.now)
     raised = recovery_decision.raised(state, word, became, transition.now)
     transition.record(records.Raised(raised=raised, queued=None, history=became.history))
-    # A recovery from the loss of this very node has left it in use: repeated, it would do no more.
+    # An earlier recovery from the loss of this node has left the node in use; another one would do no better.
     tried = any(
         item.raised.exception == raised.exception
         and gone[0] in recovery_decision.nodes_of(item.raised.evidence)
@@ -124,12 +123,12 @@ def raise_lost(transition: Transition) -> bool:
 
 
 def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
-    """Carry out the ELSE of the exception that the next attempt was to recover from: it cannot be started.
+    """Carry out the ELSE of the recovery's exception, since the next attempt cannot be started.
 
     Args:
-        transition: the present one.
-        evidence: why it cannot.
-        reason: the same, as the reason for the ELSE.
+        transition: the present transition.
+        evidence: why the attempt cannot be started.
+        reason: the same as text, the reason for the ELSE.
     """
     state = transition.state
     if not state.pending:
@@ -144,7 +143,7 @@ def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
 
 
 def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
-    """Decide about an exception, and begin. ``hopeless``: why its recovery would not help."""
+    """Decide about a raised exception, and act on it. ``hopeless``: why its recovery would not help."""
     checkpoint_first.drop(transition, f"the program was ended for {raised.exception}")
     state = transition.state
     decision = recovery_decision.decide(state, spec, raised, transition.now)
@@ -174,14 +173,14 @@ def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopel
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
         transition.do(CollectEvidence(attempt=state.attempt))
     elif state.alive and decision.action is Action.FAIL:
-        # No restart waits for the attempt's end, so its program may end by itself, with its own status.
+        # No restart follows, so the attempt's program may end by itself, with its own status.
         transition.wake(transition.now + LAST_WORDS)
         return
     fence(transition)
 
 
 def fence_when_due(transition: Transition) -> None:
-    """End an attempt that was given time to end by itself, once that time is over."""
+    """Fence an attempt whose time to end by itself (``LAST_WORDS``) is over."""
     state = transition.state
     if state.recovery is None or state.recovery.action is not Action.FAIL or state.recovery.fenced:
         return
@@ -192,7 +191,7 @@ def fence_when_due(transition: Transition) -> None:
 
 
 def request_grant(transition: Transition) -> None:
-    """Ask the coordinator to do its part; the same request again after a restart is recognised."""
+    """Ask the coordinator for its part of the recovery; the coordinator recognises repeated requests."""
     recovery = transition.recovery()
     if recovery.requested is None:
         transition.record(records.Requested(ordinal=recovery.ordinal))
@@ -200,7 +199,7 @@ def request_grant(transition: Transition) -> None:
 
 
 def fence(transition: Transition) -> None:
-    """Ask for the end of every process of the present attempt, wherever it is."""
+    """Kill every process of the present attempt on all nodes."""
     state = transition.state
     recovery = state.recovery
     if state.attempt == 0 and recovery is not None and not recovery.fenced:
@@ -213,7 +212,7 @@ def fence(transition: Transition) -> None:
 
 
 def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
-    """Go on with the recovery or the stop that the attempt was killed for: no process of it is left."""
+    """Continue the recovery or stop for which the attempt was killed, since no process of it is left."""
     state = transition.state
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
         return
@@ -235,7 +234,7 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
 
 
 def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
-    """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
+    """Record the evidence on a hung attempt; a node with processes that cannot run becomes a suspect."""
     if event.attempt != transition.state.attempt:
         return
     steps = _planned_anew(transition, event.stuck)
@@ -245,7 +244,7 @@ def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
 
 
 def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tuple[PlanStep, ...] | None:
-    """Return the steps again when fencing has shown which node is the suspect; None when nothing is new."""
+    """Return the steps planned anew with evidence of suspected nodes; None to keep the planned steps."""
     recovery = transition.state.recovery
     if not evidence or recovery is None or recovery.done:
         return None
@@ -256,7 +255,7 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
 
 
 def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
-    """Try again, bounded, to kill an attempt of which processes live on: no other may start beside them."""
+    """Retry for a limited time to kill an attempt: no other may start while its processes live."""
     state = transition.state
     if event.attempt != state.attempt:
         return
@@ -281,7 +280,7 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
 
 
 def proceed(transition: Transition) -> None:
-    """Do the next thing of the recovery under way, or of the stop that was asked for."""
+    """Take the next action of the recovery under way, or of a requested stop."""
     state = transition.state
     recovery = state.recovery
     if state.phase is Phase.STOPPING:
@@ -322,7 +321,7 @@ def _wait_for_grant(transition: Transition, recovery: Recovery) -> None:
 
 
 def say_waiting(transition: Transition) -> None:
-    """Say once that a recovery waits for a coordinator that is not there, and until when at most."""
+    """Report once that a recovery waits for an absent coordinator, and for how long at most."""
     state = transition.state
     waits = state.phase is Phase.GRANT and not state.connected
     if not waits or state.said_waiting or state.recovery is None:
@@ -336,11 +335,11 @@ def say_waiting(transition: Transition) -> None:
 
 
 def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
-    """Go on when the coordinator has done its part of the recovery, or could not."""
+    """Continue a recovery after the coordinator has done its part, or has refused."""
     recovery = transition.state.recovery
     if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
         return
-    # A grant for a paused or escalated task decides nothing; it is kept for when the task goes on.
+    # A grant for a paused or escalated task changes no decision; it is recorded for the resumed recovery.
     undecided = recovery.action is Action.RECOVER and transition.state.phase in (Phase.FENCING, Phase.GRANT)
     if grant.refused:
         if undecided:
@@ -375,7 +374,7 @@ def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
 
 
 def check_grant(transition: Transition) -> None:
-    """End the wait for the coordinator when its limit has come."""
+    """End the wait for the coordinator's grant at the wait's limit."""
     recovery = transition.state.recovery
     wait = transition.state.setup.coordinator_wait
     if recovery is None or recovery.requested is None:
@@ -388,12 +387,18 @@ def check_grant(transition: Transition) -> None:
 
 
 def otherwise_of(transition: Transition, recovery: Recovery) -> Action:
-    """Return what the specification says is done when a recovery cannot be: fail, pause, escalate."""
+    """Return the specification's action for an impossible recovery: fail, pause or escalate."""
     return Action(transition.rule(recovery.raised.exception).otherwise.value.lower())
 
 
 def instead(transition: Transition, action: Action, reason: str, *, became: str = "") -> None:
-    """Fail, pause or escalate: the recovery is impossible. ``became``: the exception that it turned into."""
+    """Fail, pause or escalate, since the recovery is impossible.
+
+    Args:
+        action: fail, pause or escalate.
+        reason: why the recovery is impossible.
+        became: the exception to which the coordinator's count transformed this one; '' for none.
+    """
     recovery = transition.recovery()
     transition.record(
         records.Otherwise(ordinal=recovery.ordinal, action=action, reason=reason, became=became)
@@ -418,7 +423,7 @@ def _conclude(transition: Transition, recovery: Recovery) -> None:
 
 
 def _escalate(transition: Transition, recovery: Recovery) -> None:
-    """Raise the exception that was named for this, where this task knows it; else it is the coordinator's."""
+    """Raise the exception that ESCALATE names, if the task has it; else escalate to the coordinator."""
     state = transition.state
     spec = transition.rule(recovery.raised.exception)
     higher = spec.escalate_to if spec.otherwise is Otherwise.ESCALATE else None
@@ -442,7 +447,7 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
 
 
 def launch_when_due(transition: Transition) -> None:
-    """Start the next attempt, once nothing waits to be handled first and the back-off is over."""
+    """Start the next attempt, once no exception is queued and the back-off is over."""
     if raise_queued(transition):
         return
     state = transition.state
@@ -460,7 +465,7 @@ def launch_when_due(transition: Transition) -> None:
 
 
 def raise_queued(transition: Transition) -> bool:
-    """Raise the first exception that waits; those about nodes that are no longer in use are dropped."""
+    """Raise the first queued exception; drop queued exceptions about nodes that are no longer in use."""
     while transition.state.queued:
         found = transition.state.queued[0]
         about = set(recovery_decision.nodes_of(found.evidence))
@@ -473,7 +478,7 @@ def raise_queued(transition: Transition) -> bool:
 
 
 def start_attempt(transition: Transition, number: int) -> None:
-    """Write the next attempt down, then start it."""
+    """Record the next attempt, then start it."""
     state = transition.state
     token = task_setup.token(state.setup, number)
     transition.record(
