@@ -1,6 +1,6 @@
-"""What a coordinator has acknowledged, on disk: a prediction outlives the coordinator that took it.
+"""Stores acknowledged predictions and requests on disk, so that they outlive their coordinator.
 
-A small file in the job's private directory, replaced whole and synced before the answer is given.
+The store is a small file in the job's private directory, replaced and synced before the coordinator answers.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _NAME = "acknowledged"
 
 
 def save(home: Path, known: Known) -> None:
-    """Write down what was acknowledged.
+    """Store the acknowledged predictions and requests.
 
     Args:
         home: the job's private directory.
-        known: with times of ``time.monotonic``.
+        known: the predictions and requests, with times of ``time.monotonic``.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     keys.write_private(home / _NAME, msgspec.json.encode(_moved(known, time.time() - time.monotonic())))
 
 
 def load(home: Path) -> Known:
-    """Return what an earlier coordinator has acknowledged; nothing where there is none. As ``save``.
+    """Return what an earlier coordinator has acknowledged (see ``save``); empty where there was none.
 
     Raises:
-        OSError: it could not be read, which does not say that nothing was acknowledged.
+        OSError: the file could not be read, so it is unknown what was acknowledged.
     """
     try:
         content = (home / _NAME).read_bytes()
@@ -48,10 +48,10 @@ def load(home: Path) -> Known:
 
 
 def end_request(home: Path) -> None:
-    """Forget a request for a checkpoint of a program that has ended; predicted failures stay.
+    """Remove the request for a checkpoint after the program has ended; predicted failures stay.
 
     Raises:
-        OSError: as of ``save`` and ``load``.
+        OSError: the file cannot be read or written.
     """
     known = load(home)
     if known.asked:
@@ -59,6 +59,6 @@ def end_request(home: Path) -> None:
 
 
 def _moved(known: Known, seconds: float) -> Known:
-    """Return the same times by a clock that differs by ``seconds``."""
+    """Return predictions with their times moved by ``seconds``, to another clock."""
     foretold = {name: replace(one, fails_at=one.fails_at + seconds) for name, one in known.foretold.items()}
     return replace(known, foretold=foretold)

@@ -1,4 +1,4 @@
-"""One node's agent: between the coordinator and the ranks' page."""
+"""The agent of one node, which connects the coordinator with the ranks' page."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
     from whesl.runtime.wire.keys import KeyPair
 
-# Seconds between two looks at the page: while a checkpoint is taken, after something was seen, and at rest.
+# Seconds between two looks at the page: while a checkpoint is taken, after a change, and without changes.
 BUSY, CALM, REST = 0.001, 0.02, 0.5
 SETTLE = 0.05  # seconds that a rank at the target has to report that it holds
-LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
+LOOK = 3.0  # seconds between two looks for the coordinator's address, and for connecting
 
 
 class Agent:
     """An agent and its loop.
 
     Args:
-        node: its name.
-        sheet: the page that its ranks have opened, or will.
-        home: where the coordinator's address is.
-        keys: the client's pair.
-        log: is told what happens, a line each.
+        node: the node's name.
+        sheet: the page that the node's ranks share.
+        home: the job's private directory, with the coordinator's address.
+        keys: the client's key pair.
+        log: called with a line of text for each event.
     """
 
     def __init__(self, node: str, sheet: Page, home: Path, keys: KeyPair, log: Callable[[str], None]) -> None:
@@ -47,13 +47,10 @@ class Agent:
         self._tried = 0
         self._asked: Ask | None = None
         self._settled_by = self._arrived_by = 0.0
-        self._told = 0  # the last checkpoint whose end was reported
+        self._told = 0  # the last checkpoint whose success or failure on this node was reported
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
-        self._joined = (
-            -1,
-            -1,
-            False,
-        )  # numbers of ranks, and of ended ranks, that the coordinator was told
+        # The last registration: numbers of ranks and of ended ranks, and whether ranks write one file.
+        self._joined = (-1, -1, False)
         self._writing: Writing | None = None  # None while the ranks may not write
         self._over = False
         self._heard = 0.0  # time of the coordinator's last message
@@ -67,7 +64,7 @@ class Agent:
         while not until() and not self._over:
             self._find()
             busy = self._asked is not None or self._in_epoch()
-            # Pauses grow while nothing happens, which leaves the processor to the program.
+            # The pauses between looks grow while nothing happens, to leave the processor to the program.
             now = time.monotonic()
             if busy:
                 wait = min(max((now - self._heard) / 50, BUSY), CALM)
@@ -84,7 +81,7 @@ class Agent:
             self._page.beat()
 
     def close(self) -> None:
-        """Close the socket; the page stays, since another agent of this node may use it."""
+        """Close the socket. The page stays, since another agent of this node may use it."""
         self._socket.close()
 
     def _find(self) -> None:
@@ -181,7 +178,7 @@ class Agent:
         self._restored()
 
     def _answer(self, ask: Ask) -> None:
-        """Answer once it is certain that no rank has passed the target, or that one has."""
+        """Answer a round as soon as it is certain whether a rank has passed the target."""
         standing = passed = False
         top = 0
         for slot in self._page.ranks():
@@ -193,7 +190,7 @@ class Agent:
         late = time.monotonic() >= self._settled_by
         if standing and not late and not passed:
             return
-        # A rank at the target that does not report holding had passed it before the target was set.
+        # A rank at the target that does not hold has polled before the target was set, and goes on.
         self._asked = None
         self._send(
             Answered(node=self._node, epoch=ask.epoch, round=ask.round, top=top, passed=passed or standing)
@@ -208,7 +205,7 @@ class Agent:
         unwritten = [
             slot for slot in ranks if not (slot.state is SlotState.COMMITTED and slot.epoch == epoch)
         ]
-        # First: where the agent itself comes late, a rank is slow and given up in one look.
+        # Slow ranks are reported first, since a delayed agent may find a rank slow and failed in one look.
         if self._writing is not None and (slow := self._writing.slow(unwritten, time.monotonic())):
             seconds = self._writing.arrival
             self._send(Slow(node=self._node, epoch=epoch, ranks=slow, seconds=seconds))
@@ -247,16 +244,16 @@ class Agent:
         answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
         good = sum(answer % 2 for answer in answers)
         now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
-        # A rank that gave up waiting withdraws its answer.
+        # An answer may also be withdrawn, by a rank that gave up waiting.
         if now != self._verified and (answers or self._verified.epoch == candidate):
             self._verified, self._moved = now, time.monotonic()
             self._send(now)
 
     def _send(self, message: messages.ToCoordinator) -> None:
-        # ``_join`` sends again what a lost connection did not deliver.
+        # ``_join`` repeats messages that a lost connection did not deliver.
         self._socket.send(messages.encode(message))
 
 
 def _together(ranks: list[Slot]) -> bool:
-    """Whether ranks write one file of all."""
+    """Return whether the ranks write one shared file."""
     return any(slot.shared for slot in ranks)

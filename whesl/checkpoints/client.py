@@ -9,7 +9,7 @@
             client.commit(client.path)
     client.finish()
 
-It does what the C client does (``clients/c/include/whesl_ckpt.h``), on the same page of memory.
+It works like the C client (``clients/c/include/whesl_ckpt.h``), on the same page of memory.
 """
 
 from __future__ import annotations
@@ -30,35 +30,34 @@ from whesl.files import file_retry
 from whesl.model.errors import WheslError
 
 _PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
-_APPEARS = 5.0  # seconds in which a file that another node has written is seen on this one
+_APPEARS = 5.0  # seconds until this node sees a file that another node has written
 _UNNAMED = "the coordinator has named no checkpoint"
 
 
 class CommitError(WheslError):
-    """A part could not be made durable; the checkpoint is given up, and the one before stays the newest."""
+    """A part could not be made durable; the checkpoint is given up, the previous one stays the newest."""
 
 
 class OtherRanksError(WheslError):
-    """The checkpoint was written by another number of ranks; it is whole, and stays."""
+    """The checkpoint was written by another number of ranks. It is whole, and it is not removed."""
 
 
 class DamagedError(WheslError):
-    """A part does not have the size or checksum that its manifest tells."""
+    """A part differs from its manifest in size or checksum."""
 
 
 class Client:
     """One rank of a program that writes checkpoints.
 
-    Without an agent on the node ``poll`` always returns False, ``commit`` makes one file durable, and that
-    is said once on standard error.
+    Without an agent on the node ``poll`` always returns False and ``commit`` only makes its file durable. A
+    message on standard error reports the missing agent once.
 
     Args:
-        rank: this process, from 0; None for what mpi4py's world says.
-        ranks: how many there are; None likewise.
-        patience: seconds to wait for an agent that gives no sign of life; None for WHESL_CKPT_PATIENCE, or
-            60.
-        shared: whether ``path`` is one file that all ranks write together (MPI-IO, HDF5); then no node
-            writes before another.
+        rank: number of this process, from 0; None for its rank in MPI_COMM_WORLD, by mpi4py.
+        ranks: number of processes; None for the size of MPI_COMM_WORLD, by mpi4py.
+        patience: seconds to wait for an agent without a sign of life; None for WHESL_CKPT_PATIENCE, or 60.
+        shared: whether ``path`` is one file that all ranks write together (MPI-IO, HDF5); then all nodes
+            write at the same time.
     """
 
     __slots__ = (
@@ -95,7 +94,7 @@ class Client:
         self._count = 0
         self._said = False
         self._shared = shared
-        self._absent = ""  # why an expected agent is missing
+        self._absent = ""  # reason for which the expected agent is missing; '' for none
         self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
@@ -112,15 +111,16 @@ class Client:
             self._say("no agent (WHESL_CKPT_PAGE is not set)")
 
     def poll(self) -> bool:
-        """Return whether this rank is to write its checkpoint now, to ``path``.
+        """Return whether this rank has to write its checkpoint to ``path`` now.
 
-        To be called once per time step, the same number of times on all ranks for the same state. Waits only
-        while a checkpoint is being coordinated.
+        Called once per time step, so that ranks in the same state have made the same number of calls. Waits
+        only while a checkpoint is being coordinated.
         """
         count = self._count = self._count + 1
         words = self._words
         words[self._first] = count
-        if count < words[8]:  # 8 is page.TARGET; looking up the name would double the time of a poll
+        # 8 is ``rank_page.TARGET``; looking up the name would double the time of a poll.
+        if count < words[8]:
             return False
         return self._hold(count)
 
@@ -133,7 +133,7 @@ class Client:
             if target == rank_page.IDLE or words[rank_page.RELEASED] >= epoch or count != target:
                 break
             if words[first + rank_page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
-                # The state of an earlier checkpoint would be read as that of this one.
+                # The state left by an earlier checkpoint must not be taken for this checkpoint's.
                 words[first + rank_page.STATE] = SlotState.RUNNING
             words[first + rank_page.SLOT_EPOCH] = epoch
             words[first + rank_page.SLOT_TARGET] = target
@@ -151,23 +151,22 @@ class Client:
                 self._say("the node's agent gives no sign of life")
                 break
             _rest(begin)
-        if (
-            words[first + rank_page.STATE] == SlotState.HOLDING
-        ):  # a committed part keeps its state until the agent has reported it
+        # A committed part keeps its state until the agent has reported it.
+        if words[first + rank_page.STATE] == SlotState.HOLDING:
             words[first + rank_page.STATE] = SlotState.RUNNING
         return False
 
     def commit(self, path: str | os.PathLike[str]) -> None:
-        """Make a file durable and tell the agent: fsync, checksum, final name, fsync of the directory.
+        """Make a file durable and report it to the agent (fsync, checksum, final name, directory's fsync).
 
-        The checksums of a file of all ranks are computed when all of them have committed. Where the
-        checkpoint was given up meanwhile, the file is removed.
+        A shared file's checksums are computed when all ranks have committed. Where the checkpoint was given
+        up meanwhile, the file is removed.
 
         Args:
-            path: the file, which no process writes to any longer.
+            path: the file, which no process writes any more.
 
         Raises:
-            CommitError: it could not be made durable.
+            CommitError: the file could not be made durable.
         """
         words, first = self._words, self._first
         coordinated = words[first + rank_page.STATE] == SlotState.WRITING
@@ -194,7 +193,7 @@ class Client:
         words[first + rank_page.STATE] = SlotState.COMMITTED
 
     def _is_over(self, path: Path) -> bool:
-        """Whether the checkpoint was given up: its file is not needed any longer, and is removed."""
+        """Return whether the checkpoint was given up; remove its file in this case."""
         words, first = self._words, self._first
         if words[rank_page.RELEASED] < self.epoch:
             return False
@@ -205,7 +204,7 @@ class Client:
         return True
 
     def _check(self, path: Path) -> None:
-        """Raise OSError where a manifest cannot name a file."""
+        """Raise OSError where a file's name or directory does not fit a manifest."""
         name = path.name
         if len(os.fsencode(name)) >= rank_page.TEXT:
             raise OSError(f"its name is longer than {rank_page.TEXT - 1} bytes")
@@ -222,19 +221,19 @@ class Client:
             self._words[self._first + rank_page.STATE] = SlotState.FAILED
 
     def restore(self, timeout: float | None = None) -> Path | None:
-        """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
+        """Return this rank's part of the newest whole checkpoint; None where there is no checkpoint.
 
-        A file of all ranks is returned on each of them.
+        All ranks get parts of the same checkpoint. A shared file is returned on each rank.
 
         Args:
-            timeout: seconds to wait for other ranks after this one's part was verified; None for
+            timeout: seconds to wait for other ranks after this rank has verified its part; None for
                 WHESL_CKPT_RESTORE, or half an hour.
 
         Raises:
-            OtherRanksError: the checkpoint is of another number of ranks (``restore_all``).
-            WheslError: there is no agent although WHESL_CKPT_PAGE is set, it gives no sign of life, a file
-                cannot be read, or not all ranks have verified a checkpoint in time. The program has to end:
-                other ranks may have restored.
+            OtherRanksError: another number of ranks has written the checkpoint (see ``restore_all``).
+            WheslError: there is no agent although WHESL_CKPT_PAGE is set, the agent gives no sign of life, a
+                file cannot be read, or not all ranks have verified a checkpoint in time. The program has to
+                end, since other ranks may have restored.
         """
         found = self._restored(timeout, redistributes=False)
         return None if found is None else found[self.rank]
@@ -242,14 +241,14 @@ class Client:
     def restore_all(self, timeout: float | None = None) -> list[Path] | None:
         """Return all parts of the newest whole checkpoint, in the order of the ranks that wrote them.
 
-        For a program that distributes its state by itself: it may have another number of ranks than the one
-        that wrote the checkpoint. Each rank verifies its share of the parts, and all ranks have to call this.
+        This serves a program that distributes its state by itself: its number of ranks may differ from the
+        checkpoint's. Each rank verifies its share of the parts, and all ranks have to call this method.
 
         Args:
-            timeout: as of ``restore``.
+            timeout: seconds to wait for other ranks, as in ``restore``.
 
         Raises:
-            WheslError: as of ``restore``.
+            WheslError: for the reasons of ``restore``.
         """
         return self._restored(timeout, redistributes=True)
 
@@ -274,7 +273,7 @@ class Client:
                 self.epoch = agreed
                 return found
             if candidate not in (0, answered, rank_page.IDLE):
-                words[first + rank_page.VERIFIED] = 0  # until this candidate is verified
+                words[first + rank_page.VERIFIED] = 0  # no answer until this candidate is verified
                 try:
                     found = self._verified(candidate, redistributes=redistributes)
                 except DamagedError:
@@ -289,7 +288,8 @@ class Client:
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
                 )
             if time.monotonic() > due:
-                words[first + rank_page.VERIFIED] = 0  # no rank may restore what this rank cannot
+                # This answer is withdrawn, since no rank may restore a checkpoint that this rank gives up.
+                words[first + rank_page.VERIFIED] = 0
                 what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
                 raise WheslError(
                     f"nothing was restored: {what} within {limit:g} s",
@@ -298,7 +298,7 @@ class Client:
             _rest(begin)
 
     def finish(self) -> None:
-        """End; the client is not to be used afterwards."""
+        """End the client, which must not be used afterwards."""
         if self._memory is not None:
             self._words[self._first + rank_page.STATE] = SlotState.FINISHED
             self._words.release()
@@ -306,7 +306,7 @@ class Client:
             self._memory = None
 
     def _verified(self, epoch: int, *, redistributes: bool) -> list[Path]:
-        """Return the parts of a checkpoint, of which this rank has verified its own."""
+        """Return all parts of a checkpoint after verifying this rank's own parts."""
         until = time.monotonic() + _APPEARS
         while True:
             try:
@@ -315,12 +315,12 @@ class Client:
                 if time.monotonic() > until or isinstance(error, DamagedError):
                     raise DamagedError(f"checkpoint {epoch} is damaged: {error}") from error
             except OSError as error:
-                # A part that cannot be read is not called damaged: another attempt may read it.
+                # A part that cannot be read does not count as damaged, since another attempt may read it.
                 raise WheslError(
                     f"nothing was restored: checkpoint {epoch} cannot be read: {error}",
                     hint="start the program again when its file system answers",
                 ) from error
-            time.sleep(0.1)  # a network file system shows what another node has written only later
+            time.sleep(0.1)  # a network file system shows another node's files with a delay
 
     def _looked(self, epoch: int, *, redistributes: bool) -> list[Path]:
         folder = Path(self._directory) / str(epoch)
@@ -354,7 +354,7 @@ class Client:
                 if not isinstance(error, FileNotFoundError) or time.monotonic() > until:
                     self._lacks(f"cannot open {name}: {error.strerror}")
                     return
-            time.sleep(0.01)  # agents and ranks are started at the same time
+            time.sleep(0.01)  # the agent starts together with the ranks
         try:
             status = os.fstat(file)
             if status.st_uid != os.geteuid() or status.st_size < rank_page.HEADER + rank_page.SLOT:
@@ -394,7 +394,8 @@ class Client:
                     return
             self._lacks("more ranks on this node than a page has room for")
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, which would hold the lock
+            # Closing alone would not unlock, since the memory mapping keeps the file open.
+            fcntl.flock(file, fcntl.LOCK_UN)
             os.close(file)
 
     def _text(self, text: str) -> None:
@@ -404,25 +405,25 @@ class Client:
             self._memory[start : start + rank_page.TEXT] = data.ljust(rank_page.TEXT, b"\0")
 
     def _lacks(self, what: str, *, always: bool = False) -> None:
-        """Note and say why there is no agent: a program that is to be protected must not restore nothing."""
+        """Record and report why the agent is missing, so that ``restore`` fails and does not return None."""
         self._absent = what
         self._say(what, always=always)
 
     def _say(self, what: str, *, always: bool = False) -> None:
         if not self._said and (self.rank == 0 or always) and sys.stderr is not None:
-            with suppress(OSError, ValueError):  # standard error is full or closed; the program goes on
+            with suppress(OSError, ValueError):  # standard error may be full or closed
                 sys.stderr.write(f"whesl.checkpoints: {what}: checkpoints are not coordinated\n")
                 sys.stderr.flush()
         self._said = True
 
 
 def _rest(since: float) -> None:
-    """Pause, longer the longer was waited: processors are for those that compute and write."""
+    """Sleep for a time that grows with the wait, to leave the processor to ranks that compute and write."""
     time.sleep(min(max((time.monotonic() - since) / 50, _PAUSE), _LONGEST))
 
 
 def _seconds(name: str, usual: float) -> float:
-    """Return the seconds in a variable of the environment, ``usual`` where it holds none."""
+    """Return the seconds in an environment variable; ``usual`` where it holds no positive number."""
     try:
         given = float(os.environ.get(name, ""))
     except ValueError:
@@ -431,7 +432,7 @@ def _seconds(name: str, usual: float) -> float:
 
 
 def _synced(path: Path) -> tuple[str, int, int]:
-    """Make durable what this rank has written to a file of all ranks."""
+    """Make this rank's part of a shared file durable."""
     file_retry.sync(path)
     file_retry.sync(path.parent)
     return path.name, 0, 0

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from whesl.checkpoints.rendezvous import Address
 
-PATIENCE = 10.0  # seconds for an answer
+PATIENCE = 10.0  # seconds to wait for an answer
 _AGAIN = 1.0  # seconds between two attempts to connect
 
 
 class Told(NamedTuple):
-    """Who was told of a prediction: its id, a sentence for each, and the tasks among them."""
+    """A prediction's receivers: its id, a sentence for each receiver, and the receivers that are tasks."""
 
     id: str
     said: list[str]
@@ -37,13 +37,13 @@ def ask(
     """Send a message and return the answer.
 
     Args:
-        address: the coordinator's.
-        message: what is said.
-        patience: seconds for the answer.
-        home: the WHESL home; None for that of ``WHESL_HOME``.
+        address: the coordinator's address.
+        message: the message.
+        patience: seconds to wait for the answer.
+        home: the WHESL home; None for ``WHESL_HOME``.
 
     Raises:
-        TransientError: there is none.
+        TransientError: no answer came.
     """
     socket = ClientSocket(keys.user_keys(home or keys.home()).client)
     try:
@@ -69,9 +69,9 @@ def ask(
 
 
 def address_of(name: str | None) -> Address | None:
-    """Return where a job's coordinator listens, or the only one that there is; None for none.
+    """Return the address of a job's coordinator, or of the user's only coordinator; None where there is none.
 
-    ``name``: of the job, as it was given; None for this job's.
+    ``name``: the job's name as the user gave it; None for the job that this process runs in.
     """
     chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
     address = rendezvous.find(rendezvous.folder(chosen))
@@ -85,8 +85,8 @@ def ask_job(name: str | None, message: messages.ToCoordinator) -> messages.Reply
     """Send a message to the coordinator of ``address_of`` and return the answer.
 
     Raises:
-        UsageError: there is none.
-        TransientError: it does not answer.
+        UsageError: the job has no coordinator.
+        TransientError: the coordinator does not answer.
     """
     address = address_of(name)
     if address is None:

@@ -1,4 +1,4 @@
-"""One coordinator for a directory of checkpoints: a second program would take the numbers of the first."""
+"""Locks a directory of checkpoints for one coordinator, since two programs would use the same numbers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _NAME = ".lock"
 
 
 def take(directory: Path, log: Callable[[str], None]) -> int:
-    """Take a directory's lock, and return its descriptor for ``takeover_lock.release``; -1 for none.
+    """Take a directory's lock and return its descriptor for ``takeover_lock.release``; -1 without a lock.
 
     Args:
-        directory: of checkpoints.
-        log: is told where the file system cannot have such a lock.
+        directory: the directory of checkpoints.
+        log: called with a line of text where the file system does not support such a lock.
 
     Raises:
-        UsageError: another coordinator has it, as far as can be told.
-        OSError: that could not be seen.
+        UsageError: another coordinator seems to hold the lock.
+        OSError: the lock could not be examined.
     """
     path = str(directory / _NAME)
     job, restarts = _job()
@@ -46,7 +46,7 @@ def take(directory: Path, log: Callable[[str], None]) -> int:
 
 
 def refuse_held(directory: Path) -> None:
-    """Raise UsageError where another coordinator has a directory; before anything is started for it."""
+    """Raise UsageError where another coordinator holds a directory's lock, before anything is started."""
     try:
         held = takeover_lock.holder(str(directory / _NAME))
     except OSError:
@@ -68,7 +68,7 @@ def _refusal(directory: Path, held: Owner) -> UsageError:
 
 
 def _job() -> tuple[str, int]:
-    """Return the job that this process runs in, and how often it was started anew; nothing outside of one."""
+    """Return the job that this process runs in and its number of restarts; ("", 0) outside of a job."""
     try:
         given = resource.current_allocation(os.environ).describe()
     except WheslError:
@@ -77,7 +77,7 @@ def _job() -> tuple[str, int]:
 
 
 def _is_over(held: Owner, by: Owner) -> bool:
-    """Whether the job that has a lock has surely ended, where locks tell nothing of another host."""
+    """Return whether the job that holds a lock has surely ended, for a lock held on another host."""
     if held.here or not held.job:
         return False
     if held.job == by.job:

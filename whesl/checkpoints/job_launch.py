@@ -1,4 +1,4 @@
-"""A program with its coordinator and agents: what ``whesl ckpt run`` starts and ends."""
+"""Runs a program with its coordinator and agents, for ``whesl ckpt run``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from whesl.managers.resource.port import Allocation
 
-START = 120.0  # seconds for the coordinator to listen: a file system may be busy, and nothing runs yet
+START = 120.0  # seconds until the coordinator has to listen; long, since a file system may be busy
 AGAIN, SELDOM = 0.5, 60.0  # seconds before a process that died twice is started again, and the longest
 END = 5.0  # seconds for the coordinator and agents to end
 ASKED = 2.0  # seconds for a coordinator of the same name to answer
@@ -43,12 +43,12 @@ _NAMED = 8  # nodes that a line names
 
 
 def page_of(name: str, run: str, node: str) -> Path:
-    """Return where a node's page is: in memory, in a directory that is the user's alone.
+    """Return the path of a node's page, in a private directory of the user in memory.
 
     Args:
-        name: of the job.
-        run: of this run of the program: a job that runs again finds no page of its earlier life.
-        node: its name; ``%n`` for the form that clients fill in.
+        name: the job's name.
+        run: unique name of this run of the program, so that no page of an earlier run is found.
+        node: the node's name; ``%n`` as the placeholder that clients fill in.
 
     Raises:
         WheslError: the directory is another user's.
@@ -69,19 +69,19 @@ def agents_command(
     """Return the command that starts an agent on nodes of the allocation.
 
     Args:
-        environ: of this process.
-        name: of the job.
-        nodes: those that live and are used.
-        allocated: all of the allocation; in Flux in the order of its ranks.
+        environ: the environment of this process.
+        name: the job's name.
+        nodes: the live nodes that the program uses.
+        allocated: all nodes of the allocation; in Flux in the order of the broker's ranks.
     """
     agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
     return beside_program.on_nodes(environ, agent, nodes, allocated)
 
 
 def living(allocation: Allocation) -> tuple[str, ...]:
-    """Return the nodes of an allocation but those that its manager calls down, or whose daemon has ended.
+    """Return the nodes of an allocation, without nodes that are down or whose daemon has ended.
 
-    Where the manager does not answer, all count: what could not be observed is not gone.
+    Where the resource manager does not answer, all nodes are returned: an unobserved node is not gone.
     """
     nodes = allocation.describe().nodes
     try:
@@ -94,13 +94,13 @@ def living(allocation: Allocation) -> tuple[str, ...]:
 
 
 class Job:
-    """A program, its coordinator and its agents.
+    """Runs a program with its coordinator and its agents.
 
     Args:
-        serve: arguments of ``whesl ckpt serve`` besides the name and the directory.
-        name: of the job.
-        directory: where checkpoints are.
-        log: is told what happens, a line each.
+        serve: further arguments of ``whesl ckpt serve``, without the name and the directory.
+        name: the job's name.
+        directory: directory of the checkpoints.
+        log: called with a line of text for each event.
     """
 
     def __init__(
@@ -114,33 +114,33 @@ class Job:
         self._coordinator: Kept | None = None
         self._agents: Kept | None = None
         self._program: subprocess.Popen[bytes] | None = None
-        self._early: list[int] = []  # signals that came before there was a program
-        self._to_end = False  # a signal has come that ends programs
-        self._silent: frozenset[str] = frozenset()  # nodes whose agent could not be heard at an attempt's end
+        self._early: list[int] = []  # signals that came before the program was started
+        self._to_end = False  # whether a signal that ends programs has come
+        self._silent: frozenset[str] = frozenset()  # nodes whose agent was silent at an attempt's end
 
     def run(self, command: Sequence[str], attempts: int = 1, nodes: int = 0, lost: float = LOST) -> int:
-        """Start everything, wait for the program, and end the rest. Signals go to the program.
+        """Start all processes, wait for the program, and end the others. Signals are passed to the program.
 
-        A program that fails is started again on the nodes that live then, each time from the newest whole
-        checkpoint; not where a signal has come that ends programs.
+        A program that fails is started again on the live nodes, each time from the newest whole checkpoint,
+        unless a signal that ends programs has come.
 
         Args:
-            command: the program, or what launches it.
-            attempts: how often it is started at most.
-            nodes: of the allocation that it uses; the others are spares. 0 for all.
-            lost: seconds after which a program is ended that has not ended by itself though one of its nodes
-                is lost (a collective waits for ever, and ``srun --no-kill`` with it); with several attempts.
+            command: the program or its launcher, with arguments.
+            attempts: largest number of starts of the program.
+            nodes: number of the allocation's nodes that the program uses, others being spares; 0 for all.
+            lost: seconds after the loss of a node until a program that has not ended by itself is ended, if
+                another attempt is left (a collective would wait for ever, and ``srun --no-kill`` with it).
 
         Returns:
-            The exit status of the last attempt, as a shell tells it.
+            The exit status of the last attempt, as a shell reports it.
 
         Raises:
-            WheslError: the coordinator does not start, another program has the name or the directory, or the
-                allocation has too few nodes. A program runs without agents that do not start.
+            WheslError: the coordinator does not start, another program uses the name or the directory, or the
+                allocation has too few nodes. The program also runs if agents do not start.
         """
         _refuse_second(self._home, self._name)
         directory_lock.refuse_held(self._directory)
-        with suppress(OSError):  # the coordinator says what is wrong with the directory
+        with suppress(OSError):  # the coordinator reports errors of the directory
             acknowledged.end_request(self._home)
         for number in FORWARDED:
             signal.signal(number, self._signalled)
@@ -161,7 +161,7 @@ class Job:
                 self._allocation.close()
 
     def _used(self, wanted: int) -> tuple[str, ...]:
-        """Return the nodes that the next attempt uses: those that live, and whose agent was heard."""
+        """Return the nodes that the next attempt uses: live nodes whose agents were heard."""
         assert self._allocation is not None
         allocated = self._allocation.describe().nodes
         there = living(self._allocation)
@@ -178,7 +178,7 @@ class Job:
         return heard[:wanted] if wanted else heard
 
     def _environment(self, used: Sequence[str], run: str) -> dict[str, str]:
-        """Return the program's environment, in which these nodes are the allocation."""
+        """Return the program's environment, which presents the used nodes as the allocation."""
         assert self._allocation is not None
         environment = dict(os.environ)
         if tuple(used) != self._allocation.describe().nodes:
@@ -190,7 +190,7 @@ class Job:
         }
 
     def _attempt(self, command: Sequence[str], used: Sequence[str], lost: float) -> int:
-        """Run the program once, with a coordinator and agents of its own; return its exit status."""
+        """Run the program once, with its own coordinator and agents; return its exit status."""
         assert self._allocation is not None
         run = secrets.token_hex(4)
         environment = self._environment(used, run)
@@ -230,7 +230,7 @@ class Job:
                     kept.end()
 
     def _end_rest(self, *, ask: bool) -> frozenset[str]:
-        """Have the coordinator and the agents end by themselves; return nodes whose agents are not heard."""
+        """Ask the coordinator and the agents to end; return nodes whose agents are silent."""
         from whesl.checkpoints import control, messages
 
         address = rendezvous.find(self._home)
@@ -249,7 +249,7 @@ class Job:
         return silent
 
     def _lost(self, used: Sequence[str]) -> tuple[str, ...]:
-        """Return the nodes whose agents are silent and that the manager calls lost, too."""
+        """Return the nodes whose agents are silent and that the resource manager also reports as lost."""
         address = rendezvous.find(self._home)
         if address is None:
             return ()
@@ -263,7 +263,7 @@ class Job:
         return tuple(node for node in used if node in silent and node not in there)
 
     def _signalled(self, number: int, _frame: object) -> None:
-        """Pass a signal on. Before there is a program it is kept: what is being started has no name yet."""
+        """Pass a signal on to the program; keep a signal that comes before the program is started."""
         self._to_end |= number in ENDING
         if self._program is not None:
             self._program.send_signal(number)
@@ -271,7 +271,7 @@ class Job:
             self._early.append(number)
 
     def _end_early(self) -> None:
-        """End where a signal came before there was a program."""
+        """Exit if a signal came before the program was started."""
         if self._early:
             raise SystemExit(128 + self._early[0])
 
@@ -281,7 +281,7 @@ class Job:
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 raise WheslError(f"{command[0]} cannot be started: {error.strerror}") from error
-            # A script without a first line of its own: what every shell does with it.
+            # A script without a #! line is run by /bin/sh, as shells do.
             script = shutil.which(command[0]) or command[0]
             self._program = subprocess.Popen(["/bin/sh", script, *command[1:]], env=environment)
         for number in self._early:
@@ -289,12 +289,12 @@ class Job:
         return self._program
 
     def _watch(self, program: subprocess.Popen[bytes], used: Sequence[str], lost: float) -> None:
-        """Wait for the program; start a coordinator, or agents, that ended again.
+        """Wait for the program; restart the coordinator or agents when they end.
 
         Args:
-            program: what was started.
-            used: its nodes.
-            lost: seconds after which it is ended where one of them is lost.
+            program: the program's process.
+            used: the program's nodes.
+            lost: seconds after the loss of a node until the program is ended.
         """
         look, since = time.monotonic() + _LOOK, math.inf
         while program.poll() is None:
@@ -315,10 +315,10 @@ class Job:
 
 
 class Kept:
-    """A process that is started again when it ends, ever later where it does not live.
+    """A process that is restarted when it ends, after growing pauses if it ends soon.
 
     Args:
-        command: returns what is started, each time.
+        command: returns the process's command, for each start.
     """
 
     def __init__(self, command: Callable[[], Sequence[str]]) -> None:
@@ -333,7 +333,7 @@ class Kept:
         return self._process.poll() is not None
 
     def look(self) -> None:
-        """Start it again where it has ended, and is due."""
+        """Restart the process if it has ended and its pause is over."""
         now = time.monotonic()
         if not self.ended:
             self._died = now
@@ -343,14 +343,14 @@ class Kept:
             self._begun = self._died = now
 
     def end(self) -> None:
-        """End it, if it has not."""
+        """End the process, if it runs."""
         if self.ended:
             return
         _end(self._process, END)
 
 
 def _refuse_second(home: Path, name: str) -> None:
-    """Raise UsageError when a program of this name runs already: they would take each other's ranks."""
+    """Raise UsageError when a program of this name runs already, since both would mix their ranks."""
     from whesl.checkpoints import control, messages
 
     address = rendezvous.find(home)
@@ -375,7 +375,7 @@ def _end(process: subprocess.Popen[bytes], grace: float) -> None:
 
 
 def _silent(address: rendezvous.Address) -> frozenset[str]:
-    """Return the nodes whose agents are not heard. Raises TransientError where the coordinator is silent."""
+    """Return the nodes whose agents are silent. Raises TransientError where the coordinator is silent."""
     from whesl.checkpoints import control, messages
 
     status = control.ask(address, messages.StatusAsked(), ASKED).status
@@ -383,7 +383,7 @@ def _silent(address: rendezvous.Address) -> frozenset[str]:
 
 
 def _few(nodes: Sequence[str]) -> str:
-    """Return nodes for people: all of a few, else how many."""
+    """Return a text that names a few nodes, or gives the number of many."""
     return ", ".join(nodes) if len(nodes) <= _NAMED else f"{len(nodes)} nodes"
 
 

@@ -1,4 +1,4 @@
-"""A process that is started again on its node where a signal kills it."""
+"""Restarts a process on its node when a signal kills it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AGAIN = 0.5  # seconds before it is started again
+AGAIN = 0.5  # seconds before a restart
 _PDEATHSIG = 1  # prctl(2)
 
 
 def kept_alive(serve: Callable[[], None]) -> int:
-    """Do something in a child process, in another one where a signal kills that; return its exit status.
+    """Run a function in a child process, again when a signal kills the child; return its exit status.
 
-    A node without an agent would keep its whole job from writing checkpoints. Signals to end go to the child,
-    which ends with this process.
+    and the child ends with this process.
+    A node without an agent would prevent all checkpoints of its job. SIGTERM and SIGINT are passed to the
+    child, and the child ends with this process.
+    and the child ends with this process.
 
     Args:
-        serve: what is done; it takes SIGTERM and SIGINT itself.
+        serve: the function, which handles SIGTERM and SIGINT itself.
     """
     ends = {signal.SIGTERM, signal.SIGINT}
     child = 0
@@ -55,7 +57,7 @@ def kept_alive(serve: Callable[[], None]) -> int:
 
 
 def _die_with(parent: int) -> None:
-    """Have this process end when another one, which started it, is killed."""
+    """Let this process end when its parent is killed."""
     ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,8 +1,8 @@
 """A checkpoint on disk: a directory with the ranks' parts, and a manifest that is written last.
 
 A directory without a manifest, or whose manifest does not end with its own checksum, is no checkpoint. The
-manifest is text, so that the C client reads it without a library. A directory that has the mark of its
-beginning and no manifest never became whole.
+manifest is text, so that the C client reads it without a library. A directory with the file ``begun`` and
+without a manifest belongs to a checkpoint that never became whole.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "manifest"
-BEGUN = "begun"  # an empty file that is made first: its time is that of the checkpoint's beginning
+BEGUN = "begun"  # name of an empty file, made first, whose time is the checkpoint's begin
 _BLOCK = 1 << 20
 
 
 class Part(NamedTuple):
-    """One rank's file, or its share of a file that all ranks have written.
+    """One rank's file, or its share of a shared file.
 
     Attributes:
         rank: the rank that wrote it.
-        bytes: its size.
-        checksum: CRC-32, as of zlib.
-        name: of the file, in the checkpoint's directory.
-        offset: where the share begins, in bytes; 0 for a file of this rank's own.
+        bytes: size of the part.
+        checksum: CRC-32 of the part, by zlib.
+        name: name of the file in the checkpoint's directory.
+        offset: begin of the share in bytes; 0 for a file of this rank's own.
     """
 
     rank: int
@@ -44,19 +44,19 @@ class Part(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """A whole checkpoint.
+    """The manifest of a whole checkpoint.
 
     Attributes:
-        epoch: its number.
-        step: the poll at which it was taken.
-        parts: in the order of ranks.
-        reason: why it was taken.
-        took: seconds from its beginning until all parts were durable; 0 where that is not known.
+        epoch: number of the checkpoint.
+        step: number of the poll at which it was taken.
+        parts: the ranks' parts, in the order of ranks.
+        reason: reason for the checkpoint.
+        took: seconds from the checkpoint's begin until all parts were durable; 0 for unknown.
     """
 
     @property
     def bytes(self) -> int:
-        """How much all parts hold."""
+        """The size of all parts."""
         return sum(part.bytes for part in self.parts)
 
     epoch: int
@@ -67,15 +67,15 @@ class Manifest(NamedTuple):
 
 
 def write(directory: Path, manifest: Manifest) -> None:
-    """Write a manifest, with what the checkpoint took: fsync, rename, fsync of the directory.
+    """Write a manifest durably, with the checkpoint's duration (fsync, rename, fsync of the directory).
 
     Args:
-        directory: of all checkpoints.
-        manifest: of a checkpoint all of whose parts are durable.
+        directory: directory of all checkpoints.
+        manifest: manifest of a checkpoint whose parts are all durable.
 
     Raises:
-        OSError: it cannot be written.
-        ValueError: a rank or a name is there twice, a rank is missing, or a name has a slash or a blank.
+        OSError: the manifest cannot be written.
+        ValueError: a rank or a name occurs twice, a rank is missing, or a name has a slash or a blank.
     """
     ranks = [part.rank for part in manifest.parts]
     if sorted(ranks) != list(range(len(ranks))) or not ranks:
@@ -111,25 +111,25 @@ def write(directory: Path, manifest: Manifest) -> None:
 
 
 def read(folder: Path) -> Manifest | None:
-    """Return a checkpoint's manifest; None where it is not whole, or a part has not the size that it tells.
+    """Return a checkpoint's manifest; None where it is not whole, or a part has another size.
 
     Raises:
-        OSError: it could not be read, which does not say that it is not there.
+        OSError: the manifest or a part could not be read, although it may exist.
     """
     manifest = told(folder)
     return None if manifest is None or damage(folder, manifest, sizes_alone=True) else manifest
 
 
 def damage(folder: Path, manifest: Manifest, *, sizes_alone: bool = False) -> list[str]:
-    """Return what is wrong with a checkpoint's files, a sentence for each; nothing where they are whole.
+    """Return a sentence for each error in a checkpoint's files; an empty list for whole files.
 
     Args:
-        folder: of the checkpoint.
-        manifest: its own.
-        sizes_alone: whether their content is left unread.
+        folder: directory of the checkpoint.
+        manifest: the checkpoint's manifest.
+        sizes_alone: whether only sizes are compared, without reading the files.
 
     Raises:
-        OSError: a file could not be read, which does not say that it is damaged.
+        OSError: a file could not be read, so it is unknown whether it is damaged.
     """
     found = []
     for name, shares in _files(manifest).items():
@@ -149,14 +149,14 @@ def damage(folder: Path, manifest: Manifest, *, sizes_alone: bool = False) -> li
 
 
 def described(folder: Path, *, verify: bool) -> dict[str, Any]:
-    """Return what is known of a checkpoint, for people and programs.
+    """Return a checkpoint's description for output as text and JSON.
 
     Args:
-        folder: of the checkpoint.
-        verify: whether its parts are read and compared with their checksums.
+        folder: directory of the checkpoint.
+        verify: whether the parts are read and compared with their checksums.
 
     Raises:
-        OSError: it could not be seen.
+        OSError: the checkpoint could not be read.
     """
     one = told(folder)
     damaged = damage(folder, one, sizes_alone=not verify) if one else []
@@ -174,12 +174,12 @@ def described(folder: Path, *, verify: bool) -> dict[str, Any]:
 
 
 def measured(directory: Path) -> dict[str, float]:
-    """Return the median time in seconds and size in bytes of a directory's whole checkpoints, and how many.
+    """Return the median seconds and bytes of a directory's whole checkpoints, and their number.
 
     Raises:
         UsageError: the directory cannot be read, or no checkpoint there was measured.
     """
-    from statistics import median  # heavy, and clients import this module
+    from statistics import median  # imported here, since it is slow to load and clients import this module
 
     try:
         found = [one for one in whole(directory) if one.took > 0]
@@ -198,7 +198,7 @@ def measured(directory: Path) -> dict[str, float]:
 
 
 def checksum(path: Path, offset: int = 0, most: int | None = None) -> tuple[int, int]:
-    """Return how many bytes a file has from an offset on, at most so many, and their CRC-32 as of zlib."""
+    """Return the size and CRC-32 (by zlib) of a file's content from ``offset`` on, at most ``most`` bytes."""
     size = crc = 0
     with path.open("rb") as file:
         file.seek(offset)
@@ -209,10 +209,10 @@ def checksum(path: Path, offset: int = 0, most: int | None = None) -> tuple[int,
 
 
 def told(folder: Path) -> Manifest | None:
-    """Return what a checkpoint's manifest tells, whatever became of the parts; None where it has none.
+    """Return a checkpoint's manifest without a look at the parts; None without a valid manifest.
 
     Raises:
-        OSError: it could not be read, which does not say that it is not there.
+        OSError: the manifest could not be read, although it may exist.
     """
     try:
         content = (folder / NAME).read_bytes()
@@ -239,7 +239,7 @@ def told(folder: Path) -> Manifest | None:
 
 
 def _files(manifest: Manifest) -> dict[str, list[Part]]:
-    """Return the shares of each file, in their order in it."""
+    """Return the shares of each file, in the order of their offsets."""
     found: dict[str, list[Part]] = {}
     for part in sorted(manifest.parts, key=lambda part: (part.offset, part.rank)):
         found.setdefault(part.name, []).append(part)
@@ -247,17 +247,17 @@ def _files(manifest: Manifest) -> dict[str, list[Part]]:
 
 
 def _offsets(shares: list[Part]) -> list[int]:
-    """Return where each of a file's shares has to begin."""
+    """Return the offset at which each of a file's shares has to begin."""
     return [sum(share.bytes for share in shares[:index]) for index in range(len(shares))]
 
 
 def begin(directory: Path, number: int) -> None:
-    """Make the directory of a checkpoint that begins, or is taken up, and mark it.
+    """Make and mark the directory of a checkpoint that begins or is continued.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the directory cannot be made.
     """
-    directory.mkdir(mode=0o700, exist_ok=True)  # the user may have removed it; its parent exists
+    directory.mkdir(mode=0o700, exist_ok=True)  # the user may have removed the directory of all checkpoints
     folder = directory / str(number)
     folder.mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
@@ -265,9 +265,9 @@ def begin(directory: Path, number: int) -> None:
 
 
 def _since_begun(beside: Path) -> float:
-    """Return seconds since the mark, by the clock of the file system; 0 where there is no mark.
+    """Return the seconds since a checkpoint's begin by the file system's clock; 0 without ``begun``.
 
-    ``beside``: the file that is to become the manifest; it is made now.
+    ``beside``: the file that will become the manifest, which is made now.
     """
     try:
         begun = (beside.parent / BEGUN).stat().st_mtime
@@ -279,7 +279,7 @@ def _since_begun(beside: Path) -> float:
 
 
 def clear(directory: Path, number: int) -> None:
-    """Free what a checkpoint has taken that was given up; its directory stays for ranks that still write.
+    """Remove the files of a checkpoint that was given up; its directory stays for ranks that still write.
 
     Raises:
         OSError: a file cannot be removed.
@@ -293,7 +293,7 @@ def clear(directory: Path, number: int) -> None:
 
 
 def remove_unfinished(directory: Path, before: int) -> None:
-    """Remove what never became whole, of numbers below one.
+    """Remove checkpoints with numbers below ``before`` that never became whole.
 
     Raises:
         OSError: the directory could not be read.
@@ -304,12 +304,12 @@ def remove_unfinished(directory: Path, before: int) -> None:
 
 
 def _never_whole(folder: Path) -> bool:
-    """Whether a directory is of a checkpoint that was begun, and is not whole."""
+    """Return whether a directory belongs to a checkpoint that began and is not whole."""
     return (folder / BEGUN).exists() and not (folder / NAME).exists()
 
 
 def numbers(directory: Path) -> list[int]:
-    """Return the numbers of all checkpoints of which there is anything, whole or not, the newest first."""
+    """Return the numbers of all existing checkpoints, whole or not, the newest first."""
     return sorted((int(entry.name) for entry in directory.iterdir() if entry.name.isdecimal()), reverse=True)
 
 
@@ -333,17 +333,17 @@ def newest(directory: Path) -> int:
 
 
 def remove_old(directory: Path, keep: int, spared: Iterable[int] = ()) -> list[int]:
-    """Remove all but the newest whole checkpoints of as many ranks as the newest has.
+    """Remove old whole checkpoints, among those with the newest checkpoint's number of ranks.
 
-    One of another number of ranks is another program's, and stays.
+    A checkpoint of another number of ranks belongs to another program, and stays.
 
     Args:
-        directory: of all checkpoints.
-        keep: how many whole ones stay.
-        spared: numbers that stay in any case.
+        directory: directory of all checkpoints.
+        keep: number of whole checkpoints that stay.
+        spared: numbers of checkpoints that stay in any case.
 
     Returns:
-        The numbers that were removed.
+        The numbers of the removed checkpoints.
     """
     found = [manifest for manifest in map(told, _folders(directory)) if manifest is not None]
     kept = whole(directory)

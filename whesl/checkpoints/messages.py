@@ -1,4 +1,4 @@
-"""What agents, the coordinator and the command line say: msgpack, one tagged record a message."""
+"""Messages between agents, the coordinator and the command line: one tagged record each, in msgpack."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Written(Record, frozen=True, kw_only=True, tag="written"):
 
 
 class Verified(Record, frozen=True, kw_only=True, tag="verified"):
-    """How many of a node's ranks have found their part of a checkpoint whole, and how many have not."""
+    """The numbers of a node's ranks that have found their parts of a checkpoint whole, and damaged."""
 
     node: str
     epoch: int
@@ -52,23 +52,23 @@ class StatusAsked(Record, frozen=True, kw_only=True, tag="status"):
 
 
 class Stop(Record, frozen=True, kw_only=True, tag="stop"):
-    """The job is over: end."""
+    """Tell the coordinator to end, since the job is over."""
 
 
 class Candidate(Record, frozen=True, kw_only=True, tag="candidate"):
-    """Agents: let your ranks verify this checkpoint when they ask for one to restore; 0 for none."""
+    """Tell agents which checkpoint their ranks have to verify before restoring; 0 for none."""
 
     epoch: int
 
 
 class Agreed(Record, frozen=True, kw_only=True, tag="agreed"):
-    """Agents: all ranks of the job have verified this checkpoint; 0: there is none."""
+    """Tell agents which checkpoint all ranks of the job have verified; 0 if there is no checkpoint."""
 
     epoch: int
 
 
 class Slow(Record, frozen=True, kw_only=True, tag="slow"):
-    """These ranks of a node still write, so many seconds after they were let to."""
+    """Report ranks of a node that still write, ``seconds`` after they were allowed to."""
 
     node: str
     epoch: int
@@ -77,16 +77,16 @@ class Slow(Record, frozen=True, kw_only=True, tag="slow"):
 
 
 class Over(Record, frozen=True, kw_only=True, tag="over"):
-    """Agents: the program has ended; end as well."""
+    """Tell agents to end, since the program has ended."""
 
 
 class Reply(Record, frozen=True, kw_only=True, tag="reply"):
-    """What a control message led to.
+    """The answer to a control message.
 
     Attributes:
-        text: for people.
-        refused: whether it could not be followed.
-        status: what the coordinator knows, where that was asked.
+        text: a sentence about the result.
+        refused: whether the message could not be carried out.
+        status: the coordinator's state, where the message requested it.
     """
 
     text: str = ""
@@ -116,21 +116,21 @@ _from: msgspec.msgpack.Decoder[FromCoordinator] = msgspec.msgpack.Decoder(FromCo
 
 
 def encode(message: ToCoordinator | FromCoordinator) -> bytes:
-    """Return a message as bytes, with the version in front."""
+    """Return a message as bytes, beginning with the protocol's version."""
     return bytes([VERSION]) + _encoder.encode(message)
 
 
 def to_coordinator(content: bytes) -> ToCoordinator:
-    """Read what an agent or the command line says.
+    """Decode a message of an agent or the command line.
 
     Raises:
-        WheslError: it is of another version, or no message.
+        WheslError: the content has another version, or is no message.
     """
     return _decoded(content, _to.decode)
 
 
 def from_coordinator(content: bytes) -> FromCoordinator:
-    """Read what the coordinator says. Errors as of ``to_coordinator``."""
+    """Decode a message of the coordinator. Raises the errors of ``to_coordinator``."""
     return _decoded(content, _from.decode)
 
 

@@ -1,4 +1,4 @@
-"""Live migration as a port: a site's own command moves a node's processes, or the site has none."""
+"""Live migration of a node's processes by a site's own command, if the site has one."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-RESERVE = 1.5  # the next migration may take the longest time that was seen, times this
-SLACK = 2.0  # seconds more: what a busy host may add to the quickest command
-_END = 5.0  # seconds for a command that is aborted
+RESERVE = 1.5  # factor of the longest measured duration that the next migration may take
+SLACK = 2.0  # additional seconds, which a busy host may add to the quickest command
+_END = 5.0  # seconds for an aborted command to end
 
 
 class Migration:
-    """Moves nodes' processes by a command of the site, one process a node.
+    """Migrates nodes by a command of the site, with one process of the command for each node.
 
     Args:
-        command: a program and its arguments; the node's name is appended. It ends with 0 when the node's
-            processes run elsewhere, under the node's name.
-        theta: seconds that one takes, until one was measured.
+        command: a program and its arguments, to which the node's name is appended. Its exit status is 0 when
+            the node's processes run elsewhere, under the node's name.
+        theta: seconds that a migration takes, before the first measurement.
     """
 
     def __init__(self, command: Sequence[str] = (), theta: float = math.inf) -> None:
@@ -37,10 +37,10 @@ class Migration:
 
     @classmethod
     def of_options(cls, command: str | None, theta: float | None) -> Migration:
-        """Return the migration that two options name: a command as a shell reads it, and seconds.
+        """Return the migration for two options: a command in shell syntax, and its seconds.
 
         Raises:
-            UsageError: one is given without the other, or the command is none.
+            UsageError: one option is given without the other, or the command cannot be parsed.
         """
         if (command is None) != (theta is None):
             raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
@@ -53,7 +53,7 @@ class Migration:
         return cls(words, math.inf if theta is None else theta)
 
     def begin(self, node: str) -> str:
-        """Begin to move a node's processes; return why that cannot be, an empty string for nothing."""
+        """Begin to move a node's processes; return an error text, empty on success."""
         try:
             process = subprocess.Popen([*self._command, node], stdin=subprocess.DEVNULL)
         except OSError as error:
@@ -62,7 +62,7 @@ class Migration:
         return ""
 
     def abort(self, node: str) -> None:
-        """End a command that is not needed any longer."""
+        """End a node's migration command that is no longer needed."""
         process, _ = self._running.pop(node, (None, 0.0))
         if process is None:
             return
@@ -86,6 +86,6 @@ class Migration:
             yield Migrated(node=node, why="" if status == 0 else f"{self._command[0]} ended with {status}")
 
     def close(self) -> None:
-        """End all commands that run."""
+        """End all running migration commands."""
         for node in list(self._running):
             self.abort(node)

@@ -1,8 +1,8 @@
 """The page of memory that a node's agent and ranks share; ``clients/c/src/page.h`` has the same layout.
 
-The agent writes the header, every rank its own slot. A rank stores its count and then loads the target; the
-agent stores the target and then loads the counts: one of the two sees the other, so that no rank passes a
-step unseen.
+The agent writes the header, and every rank writes its own slot. A rank stores its count and then loads the
+target; the agent stores the target and then loads the counts. One of both sees the other's value, so no rank
+passes the target unnoticed.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAGIC = 0x31304B434C534857
-IDLE = 2**64 - 1  # no step is agreed on; no checkpoint is to be restored
-HEADER, SLOT, TEXT = 1024, 256, 128  # bytes; a slot's text is its second half
+IDLE = 2**64 - 1  # value for "no step is agreed on" and "no checkpoint to restore"
+HEADER, SLOT, TEXT = 1024, 256, 128  # sizes in bytes; the text is a slot's second half
 SLOTS = 256
 _SIZE = HEADER + SLOTS * SLOT
 
-# Words of the header, of eight bytes each.
+# Indices of the header's words, of eight bytes each.
 _MAGIC, _SLOTS, HEARTBEAT, CANDIDATE, AGREED = 0, 1, 2, 3, 4
 TARGET, EPOCH, GRANTED, RELEASED = 8, 9, 10, 11
-_DIRECTORY = 128  # byte
-# Words of a slot.
+_DIRECTORY = 128  # byte offset of the directory's name in the header
+# Indices of a slot's words, of eight bytes each.
 COUNT, STATE, SLOT_EPOCH, SLOT_TARGET, RANK, PID, BYTES, CHECKSUM, VERIFIED, RANKS, DURABLE = range(11)
 SYNCING, SHARED = 11, 12
 
 
 class SlotState(IntEnum):
-    """What a rank does."""
+    """The state of a rank."""
 
     FREE = 0
     RUNNING = 1
@@ -48,11 +48,11 @@ class SlotState(IntEnum):
     COMMITTED = 4
     FAILED = 5
     FINISHED = 6
-    CLAIMED = 7  # a rank is taking it
+    CLAIMED = 7  # a rank is taking the slot
 
 
 class Slot(NamedTuple):
-    """A rank, as its slot says."""
+    """The content of a rank's slot."""
 
     polls: int
     state: SlotState
@@ -64,8 +64,8 @@ class Slot(NamedTuple):
     checksum: int
     verified: int
     ranks: int
-    syncing: int  # the checkpoint whose part it makes durable just now
-    shared: bool  # whether the rank writes a file of all ranks
+    syncing: int  # number of the checkpoint whose part the rank is making durable
+    shared: bool  # whether the rank writes a shared file
     text: str
 
 
@@ -73,11 +73,11 @@ class Page:
     """An agent's view of the page.
 
     Args:
-        path: where it is made; a file of that name is taken over if it is a page, and else replaced.
-        directory: where checkpoints are.
+        path: path of the page; an existing page is taken over, another file is replaced.
+        directory: directory of the checkpoints.
 
     Raises:
-        WheslError: it cannot be made, or the directory's name is too long.
+        WheslError: the page cannot be made, or the directory's name is too long.
     """
 
     def __init__(self, path: Path, directory: Path) -> None:
@@ -94,23 +94,23 @@ class Page:
         self.beat()
 
     def beat(self) -> None:
-        """Give a sign of life to the ranks that wait."""
+        """Increase the heartbeat, which shows waiting ranks that the agent lives."""
         self._words[HEARTBEAT] = time.monotonic_ns()
 
     def get(self, word: int) -> int:
-        """Return a value of the header."""
+        """Return a word of the header."""
         return self._words[word]
 
     def put(self, word: int, value: int) -> None:
-        """Set a value of the header."""
+        """Set a word of the header."""
         self._words[word] = value
 
     def ranks(self) -> Iterator[Slot]:
-        """Yield the ranks that run, or have failed, or have ended after their part of this checkpoint."""
+        """Yield the ranks that run, have failed, or have ended after their part of this checkpoint."""
         return iter(self.registered()[0])
 
     def registered(self) -> tuple[list[Slot], int]:
-        """Return what ``ranks`` yields, and how many ranks ended without a part: each is in one of both."""
+        """Return the ranks of ``ranks``, and the number of the other ranks, which ended without a part."""
         slots = list(self._slots())
         ranks = [slot for slot in slots if slot.state is not SlotState.FINISHED]
         return ranks, len(slots) - len(ranks)
@@ -118,8 +118,9 @@ class Page:
     def _slots(self) -> Iterator[Slot]:
         for index in range(SLOTS):
             first = (HEADER + index * SLOT) // 8
-            polls = self._words[first + COUNT]  # before the state: who polls again has committed before
-            epoch = self._words[first + SLOT_EPOCH]  # before the state: a rank resets that first
+            # Both are read before the state: a rank commits before polling again, and resets its state first.
+            polls = self._words[first + COUNT]
+            epoch = self._words[first + SLOT_EPOCH]
             state = self._words[first + STATE]
             if state == SlotState.FREE:
                 return
@@ -127,7 +128,7 @@ class Page:
                 continue
             target = self._words[first + SLOT_TARGET]
             if state == SlotState.FINISHED and target == self._words[TARGET]:
-                # It ran on to its end while others write: its part counts. No slot has IDLE for a target.
+                # The part of a rank that ended while others write still counts. No slot has IDLE as target.
                 state = SlotState.COMMITTED if self._words[first + DURABLE] == self._words[EPOCH] else state
             text = bytes(self._memory[first * 8 + TEXT : first * 8 + SLOT]).partition(b"\0")[0]
             words = self._words
@@ -148,7 +149,7 @@ class Page:
             )
 
     def close(self, *, remove: bool) -> None:
-        """Give the memory back; ranks keep theirs. ``remove``: the file as well."""
+        """Release the agent's mapping; ranks keep theirs. ``remove``: whether the file is removed."""
         self._words.release()
         self._memory.close()
         os.close(self._file)
@@ -157,10 +158,10 @@ class Page:
 
 
 def remove_ownerless(directory: Path) -> None:
-    """Remove pages whose agent and ranks have all gone: what was killed could not remove its own.
+    """Remove pages without a living agent or rank, which killed agents have left.
 
     Args:
-        directory: where this user's pages of this node are.
+        directory: directory of this user's pages on this node.
     """
     for path in directory.glob("[!.]*"):
         try:
@@ -175,7 +176,7 @@ def remove_ownerless(directory: Path) -> None:
 
 
 def _has_ranks(content: bytes) -> bool:
-    """Whether a rank of a page lives; what is no page is taken for one that has."""
+    """Return whether a rank of a page lives; True for a file that is no page."""
     if len(content) != _SIZE:
         return True
     words = memoryview(content).cast("Q")
@@ -186,7 +187,7 @@ def _has_ranks(content: bytes) -> bool:
 
 
 def alive(pid: int) -> bool:
-    """Return whether a process of that number runs; one that cannot be looked at does, a zombie does not."""
+    """Return whether a process runs: True where it cannot be examined, False for a zombie."""
     try:
         status = Path(f"/proc/{pid}/stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -197,9 +198,9 @@ def alive(pid: int) -> bool:
 
 
 def _opened(path: Path, directory: bytes) -> int:
-    """Open a page, made where there is none, and lock it: who looks for pages without an owner sees that.
+    """Open a page, or make it, and lock it for reading, which shows that the page has an owner.
 
-    A process of another namespace is not seen by its number, so that the lock is what tells.
+    Process ids of another namespace are not visible, so only the lock shows that the owner lives.
     """
     while True:
         try:
@@ -214,7 +215,7 @@ def _opened(path: Path, directory: bytes) -> int:
 
 
 def _made(path: Path, directory: bytes) -> int:
-    """Make a page and open it; it takes its name when it is whole, so that no rank opens half of one."""
+    """Make a page and open it; the page gets its name when it is whole, so no rank opens a partial page."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     content = bytearray(_SIZE)
     words = memoryview(content).cast("Q")
@@ -229,7 +230,7 @@ def _made(path: Path, directory: bytes) -> int:
 
 
 def _lock(file: int, kind: int) -> bool:
-    """Lock a file for as long as it is open, in this process or one that was forked; False: another has it.
+    """Lock a file while this process or a forked one has it open; return False where another one holds it.
 
     Source: fcntl(2), "Open file description locks"; clients use flock(2), which is another lock.
     """

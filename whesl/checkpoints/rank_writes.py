@@ -1,4 +1,4 @@
-"""Whether ranks that were let to write do so: pure but for what /proc tells of their bytes and states."""
+"""Checks whether ranks that may write do write, by their byte counters and states in /proc."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def signs(pid: int) -> object | None:
-    """Return what changes while a process writes; None where that cannot be seen.
+    """Return a value that changes while a process writes; None where it cannot be read.
 
-    A process in an uninterruptible call (proc_pid_stat(5), state D) waits for a file system: its sign is a
-    new object each time, so that it is left to the time that a node has to write.
+    A process in an uninterruptible call (proc_pid_stat(5), state D) waits for a file system. For such a
+    process each call returns a new object, so only the node's time limit for writing ends the checkpoint.
     """
     try:
         state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1]
@@ -28,13 +28,13 @@ def signs(pid: int) -> object | None:
 
 
 class Writing:
-    """A node's ranks since they were let to write.
+    """Observes a node's ranks after they were allowed to write.
 
     Args:
         arrival: seconds for which a rank may show no sign of writing.
-        commit: seconds in which every rank has to have committed.
-        now: in seconds, of a clock that never goes back.
-        look: returns a process's signs, as ``signs`` does.
+        commit: seconds within which every rank has to commit.
+        now: seconds of a monotonic clock.
+        look: returns a process's sign of writing, as ``signs`` does.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Writing:
         self._told = False
 
     def trouble(self, unwritten: Sequence[Slot], now: float) -> str:
-        """Return which rank ends the checkpoint, and why; nothing where all may still write.
+        """Return which rank makes the checkpoint fail, and why; '' while all ranks may still write.
 
         Args:
             unwritten: ranks whose part is not durable.
-            now: as ``now`` above.
+            now: seconds of the monotonic clock.
         """
         for slot in unwritten:
             if slot.state is SlotState.WRITING and slot.polls > slot.target:
@@ -76,7 +76,7 @@ class Writing:
         return ""
 
     def slow(self, unwritten: Sequence[Slot], now: float) -> tuple[int, ...]:
-        """Return the ranks that write for long, once."""
+        """Return the ranks that still write after ``arrival`` seconds, only once."""
         if self._told or not unwritten or now - self._began <= self.arrival:
             return ()
         self._told = True

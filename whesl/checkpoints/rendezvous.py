@@ -1,4 +1,4 @@
-"""Where the coordinator of a job listens: a private file in the user's home, written whole."""
+"""The address of a job's coordinator, in a private file in the user's home that is replaced atomically."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-_LONGEST = 100  # characters of a name
+_LONGEST = 100  # largest number of characters of a name
 
 
 class Address(msgspec.Struct, frozen=True):
     """The coordinator's address.
 
     Attributes:
-        endpoints: ``tcp://host:port``, one for each address of the machine; a client tries them in turn.
-        key: its public key.
-        directory: where checkpoints are.
-        pid: of the coordinator.
-        host: where it runs.
-        task: which it serves (``WHESL_TASK``); empty outside of tasks.
+        endpoints: ``tcp://host:port`` for each address of the machine; a client tries them in turn.
+        key: the coordinator's public key.
+        directory: directory of the checkpoints.
+        pid: process id of the coordinator.
+        host: name of the coordinator's host.
+        task: the task that the coordinator serves (``WHESL_TASK``); empty outside of tasks.
     """
 
     endpoints: tuple[str, ...]
@@ -42,19 +42,19 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def name_of_job(given: str | None) -> str:
-    """Return the job's name: as given, else the resource manager's id with the task's name, or ``default``.
+    """Return the job's name: ``given``, else the job id with the task's name, else ``default``.
 
     Raises:
-        UsageError: it is no name of a directory.
+        UsageError: the name cannot be a directory's name.
     """
     environ = os.environ
-    # PBS has its server's name in a job's id.
+    # A job id of PBS contains the server's name, with dots.
     name = given or re.sub(r"[^\w@+-]", "_", beside_program.job_id(environ)) or "default"
     if not given and (task := environ.get("WHESL_TASK")):
-        # Several tasks may run in one job at the same time.
+        # Several tasks may run in one job at the same time, so the task's name is part of the name.
         plain = re.sub(r"[^A-Za-z0-9_@+-]", "_", task)
         if plain != task.replace("/", "_", 1) or len(name) + 1 + len(plain) > _LONGEST:
-            # Two names that differ in what is left out are two names.
+            # A checksum distinguishes names that differ only in replaced or cut characters.
             plain = f"{zlib.crc32(task.encode()):08x}-{plain}"
         name = f"{name}+{plain}"[:_LONGEST]
     if not re.fullmatch(rf"[\w@+-]{{1,{_LONGEST}}}", name):
@@ -63,7 +63,7 @@ def name_of_job(given: str | None) -> str:
 
 
 def name_of_node() -> str:
-    """Return this node's name, as the resource manager has it; clients in C do the same."""
+    """Return this node's name in the resource manager, by the same rule as the C client."""
     return beside_program.node_name(os.environ)
 
 
@@ -71,7 +71,7 @@ def folder(name: str) -> Path:
     """Return the job's private directory below WHESL_HOME.
 
     Raises:
-        HomeError: it is open to others.
+        HomeError: the directory is accessible to other users.
     """
     return keys.private_directory(keys.private_directory(places.ckpt(keys.home())) / name)
 
@@ -80,13 +80,13 @@ def publish(home: Path, address: Address) -> None:
     """Write the address for agents and the command line.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     keys.write_private(home / "address", msgspec.json.encode(address))
 
 
 def find(home: Path) -> Address | None:
-    """Return the address; None while there is none."""
+    """Return the coordinator's address; None while there is none."""
     try:
         return msgspec.json.decode((home / "address").read_bytes(), type=Address)
     except (OSError, msgspec.MsgspecError):
@@ -94,11 +94,11 @@ def find(home: Path) -> Address | None:
 
 
 def known() -> dict[str, Address]:
-    """Return all coordinators of the user's jobs, by the jobs' names; some may have died."""
+    """Return the addresses of all coordinators of the user, by the jobs' names; some may be dead."""
     found = {file.parent.name: find(file.parent) for file in (keys.home() / "ckpt").glob("*/address")}
     return {name: address for name, address in sorted(found.items()) if address is not None}
 
 
 def of_task(task: str) -> Address | None:
-    """Return the coordinator of a task's checkpoints; None while there is none."""
+    """Return the address of the coordinator of a task's checkpoints; None while there is none."""
     return next((address for address in known().values() if address.task == task), None)

@@ -1,4 +1,4 @@
-"""The manifest of a checkpoint whose parts are all durable; a file of all ranks gets its checksums here."""
+"""Writes the manifest of a checkpoint whose parts are all durable, and computes a shared file's checksums."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class Sealing:
-    """Writes manifests; a large file of all ranks is read in a thread, while the ranks compute."""
+    """Writes manifests; a thread reads large shared files while the ranks compute."""
 
     def __init__(self) -> None:
         self._ended: SimpleQueue[Sealed] = SimpleQueue()
 
     def begin(self, directory: Path, made: Manifest, end: Callable[[Sealed], object]) -> None:
-        """Write a manifest: ``end`` is called at once, or what it is to be called with is in ``ended`` later.
+        """Write a manifest; ``end`` gets the result at once, or a later ``ended()`` returns it.
 
         Args:
-            directory: of all checkpoints.
+            directory: directory of all checkpoints.
             made: the checkpoint's manifest; parts of the same name are shares of one file.
-            end: takes how it ended.
+            end: called with the result.
         """
         names = Counter(part.name for part in made.parts)
         if max(names.values(), default=1) == 1:
@@ -55,13 +55,13 @@ def _sealed(directory: Path, made: Manifest) -> Sealed:
 
 
 def shares(folder: Path, parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts, where those of one file are equal shares of it, each with its own checksum.
+    """Return the parts; those of a shared file become equal shares of it, each with its own checksum.
 
-    So every rank verifies its share before the file is restored, and all of it is read once.
+    Before a restore every rank verifies its own share, so the whole file is read once.
 
     Args:
-        folder: of the checkpoint.
-        parts: as the ranks have reported them; those of a file of several ranks are computed anew.
+        folder: directory of the checkpoint.
+        parts: the ranks' reports; the parts of a shared file are computed anew.
 
     Raises:
         OSError: a file cannot be read.

@@ -1,7 +1,7 @@
 """The coordinator of a job's checkpoints: the shell of ``core.protocol``.
 
-It listens for agents and for the command line, writes manifests, and lets all ranks agree on the checkpoint
-to restore. What it knows it learns again from the agents when it is started anew.
+It serves agents and the command line, writes manifests, and lets all ranks agree on the checkpoint to
+restore. After a restart it learns its state again from the agents.
 """
 
 from __future__ import annotations
@@ -76,29 +76,29 @@ def _writable(directory: Path) -> bool:
     return os.access(directory, os.W_OK | os.X_OK)
 
 
-GONE = 10.0  # seconds without a connection after which a node counts as lost for its checkpoint
-FAREWELL = 2.0  # seconds for agents to hear that the program has ended
+GONE = 10.0  # seconds after which a node without a connection counts as lost for the checkpoint
+FAREWELL = 2.0  # seconds for agents to receive the message that the program has ended
 AGENT = b"agent:"
-_OF_AGENTS = (Joined, Answered, Committed)  # events after which there is nothing new to write down
+_OF_AGENTS = (Joined, Answered, Committed)  # events that change nothing in the stored acknowledgements
 
 
 class Service:
-    """A job's coordinator and its loop.
+    """A job's coordinator with its event loop.
 
     Args:
         settings: how checkpoints are taken.
-        directory: where they are; made if it is not there.
-        home: the job's private directory, for the address.
-        keys: the user's.
-        host: address to listen on, ``*`` for all of the machine.
+        directory: directory of the checkpoints; made if it does not exist.
+        home: the job's private directory, for the coordinator's address.
+        keys: the user's keys.
+        host: address to listen on, ``*`` for all addresses of the machine.
         interval: seconds between two periodic checkpoints; ``inf`` for none.
-        keep: whole checkpoints that stay.
-        migration: what moves a node's processes.
-        log: is told what happens, a line each.
+        keep: number of whole checkpoints that stay.
+        migration: migrates nodes.
+        log: called with a line of text for each event.
 
     Raises:
-        WheslError: the directory cannot be written, another coordinator has it, or the address cannot be
-            listened on.
+        WheslError: the directory cannot be written, another coordinator uses it, or the coordinator cannot
+            listen on the address.
     """
 
     def __init__(
@@ -135,18 +135,18 @@ class Service:
         self._whole = [found.epoch for found in whole]
         ended = last in (0, *self._whole)
         self._state = protocol.start(settings, last, whole=ended, known=self._known)
-        self._unwritten = ""  # why the last acknowledgement was not written down
+        self._unwritten = ""  # error of the last attempt to store acknowledgements, '' for none
         self._sealing = Sealing()
         self._parts: dict[str, Written] = {}
         kept = tuple(restore.Kept(number=found.epoch, ranks=len(found.parts)) for found in whole)
         self._vote = restore.begin(kept)
-        self._waits = math.inf  # when it is told which ranks have not verified the checkpoint
+        self._waits = math.inf  # time at which ranks that have not verified the checkpoint are reported
         self._gone: dict[str, float] = {}
         self._waiting: list[Event] = []
         self._last = time.monotonic()
-        self._agents: set[bytes] = set()  # that are connected
-        self._leaves = math.inf  # when it ends: the program has
-        self._ended: dict[str, Any] | None = None  # how the last checkpoint ended
+        self._agents: set[bytes] = set()  # identities of the connected agents
+        self._leaves = math.inf  # time at which the coordinator ends, after the program's end
+        self._ended: dict[str, Any] | None = None  # result of the last checkpoint
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
             _endpoints(host, self._server.port),
@@ -159,7 +159,7 @@ class Service:
         rendezvous.publish(home, self.address)
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Serve until told to stop."""
+        """Serve until a signal or a message ends the coordinator."""
         poller = zmq.Poller()
         for socket in self._server.sockets:
             poller.register(socket, zmq.POLLIN)
@@ -178,7 +178,7 @@ class Service:
             self._time()
 
     def close(self) -> None:
-        """Close the socket, take the address away, and give the directory back."""
+        """Close the socket, remove the address, and unlock the directory."""
         self._migration.close()
         self._server.close()
         found = rendezvous.find(self._home)
@@ -205,7 +205,7 @@ class Service:
         for node in late:
             del self._gone[node]
         if late:
-            # As one transition: ten thousand may go at once.
+            # One transition handles all losses, since ten thousand nodes may be lost at once.
             self._step(*(Lost(node=node, why="its agent is not connected") for node in late))
         self._tell_wait(now)
         if self._next_interval() <= now:
@@ -214,7 +214,7 @@ class Service:
                 self._step(Requested(reason="interval"))
 
     def _tell_wait(self, now: float) -> None:
-        """Say once which ranks all others wait for before they restore."""
+        """Log once which ranks delay the restore of all others."""
         if self._vote.agreed != restore.UNKNOWN or now < self._waits:
             return
         self._waits = math.inf
@@ -269,7 +269,7 @@ class Service:
                     self._server.send(agent, messages.encode(Over()))
 
     def _answer(self, message: Predicted | Withdrawn | Requested | Lost) -> Reply:
-        """Take a message and return the answer; a message is written down before it is acknowledged."""
+        """Handle a message and return the answer; acknowledged messages are stored before the answer."""
         told = [each for each in self._step(message) if isinstance(each, Told)]
         refused = [each for each in told if each.refused]
         text = "; ".join(each.text for each in refused or told) or "taken"
@@ -279,7 +279,7 @@ class Service:
         return Reply(text=text, refused=failed, status=self.status())
 
     def _tell_slow(self, slow: Slow) -> None:
-        """Say which ranks all others wait for while they write: a file system may hang."""
+        """Log which writing ranks delay all others, since a file system may hang."""
         ranks = ", ".join(map(str, slow.ranks))
         self._log(
             f"still writing after {slow.seconds:g} s: rank {ranks} on {slow.node}; the checkpoint is given up"
@@ -287,7 +287,7 @@ class Service:
         )
 
     def _together(self) -> None:
-        """Give messages that arrived together to the core as one batch."""
+        """Pass messages that arrived together to the core as one batch."""
         if self._waiting:
             self._step()
 
@@ -301,7 +301,7 @@ class Service:
         return commands
 
     def _write_down(self) -> None:
-        """Write down what is acknowledged next, before it is."""
+        """Store predictions and requests before they are acknowledged."""
         known = protocol.known(self._state)
         if known == self._known and not self._unwritten:
             return
@@ -317,14 +317,13 @@ class Service:
         match command:
             case Ask(nodes=nodes) | Grant(nodes=nodes) | Release(nodes=nodes):
                 if isinstance(command, Release) and not command.complete and command.epoch in self._whole:
-                    command = replace(
-                        command, complete=True, why=""
-                    )  # an agent that had not heard of its end
+                    # The agent missed the end of a checkpoint that had become whole.
+                    command = replace(command, complete=True, why="")
                 elif isinstance(command, Ask):
                     self._prepare(command)
                 elif isinstance(command, Release):
                     self._over(command)
-                # The names of all nodes in a message to each would grow with their square.
+                # Messages omit the node names, whose total size would grow with the nodes' number squared.
                 content = messages.encode(replace(command, nodes=()))
                 for node in nodes:
                     self._server.send(AGENT + node.encode(), content)
@@ -365,11 +364,11 @@ class Service:
 
     def _over(self, release: Release) -> None:
         if self._ended is not None and release.epoch <= self._ended["number"]:
-            return  # told again to an agent that came back
+            return  # the release was repeated for an agent that reconnected
         self._last = time.monotonic()
         self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:
-            with suppress(OSError):  # the next checkpoint tries the removal again
+            with suppress(OSError):  # the removal is repeated at the next checkpoint
                 manifest.clear(self._directory, release.epoch)
             self._log(f"checkpoint {release.epoch} was given up: {release.why}")
             return
@@ -387,7 +386,7 @@ class Service:
     # Which checkpoint to restore
 
     def _voted(self, vote: restore.Vote, said: list[str]) -> None:
-        """Take what is known now of the checkpoint to restore, and tell the agents what is new."""
+        """Store the new vote on the checkpoint to restore, and send changes to the agents."""
         before, self._vote = self._vote, vote
         for text in said:
             self._log(text)
@@ -404,7 +403,7 @@ class Service:
             self._server.send(peer, messages.encode(Agreed(epoch=self._vote.agreed)))
 
     def _is_there(self, number: int) -> bool:
-        """Whether a checkpoint has not been removed; one that cannot be looked at has not."""
+        """Return whether a checkpoint still exists; True where this cannot be examined."""
         try:
             (self._directory / str(number) / manifest.NAME).stat()
         except FileNotFoundError:
@@ -414,10 +413,11 @@ class Service:
         return True
 
     def status(self) -> dict[str, object]:
-        """Return the coordinator's state, for people and programs."""
+        """Return the coordinator's state, for output as text and JSON."""
         now = time.monotonic()
         epoch = self._state.epoch
-        if epoch is None:  # a node whose state is in one of them may be given up for that
+        # Removed checkpoints must not be listed, since a node whose state is in a whole one may be given up.
+        if epoch is None:
             self._whole = [number for number in self._whole if self._is_there(number)]
         return {
             "directory": str(self._directory),

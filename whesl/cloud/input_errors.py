@@ -1,4 +1,4 @@
-"""Texts of users' files, sizes as they stand in them, and all that is wrong with several inputs at once."""
+"""Reads users' files and sizes such as ``28.2 MB``, and collects the errors of several inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_text(path: Path) -> str:
 
 
 def size(value: float | str) -> float:
-    """Return bytes: a number, or a text such as ``28.2 MB`` (1 MB is 1e6 bytes). Raises ValueError."""
+    """Return a size in bytes, from a number or a text such as ``28.2 MB`` (28.2e6). Raises ValueError."""
     if isinstance(value, str):
         match = _SIZE.fullmatch(value)
         unit = match.group(2).upper() if match else ""
@@ -47,7 +47,7 @@ class Refusals:
         self._errors: list[WheslError] = []
 
     def of(self, read: Callable[[], T]) -> T | None:
-        """Return what a call returns; None where it refuses its input, which is noted."""
+        """Return a call's result; None where the call raises an error, which is collected."""
         try:
             return read()
         except WheslError as error:
@@ -55,7 +55,7 @@ class Refusals:
             return None
 
     def check(self) -> None:
-        """Raise what was noted as one error, if anything was: UsageError where one of them is."""
+        """Raise the collected errors, if any, as one error: UsageError where one of them is a UsageError."""
         if len(self._errors) == 1:
             raise self._errors[0]
         if self._errors:

@@ -1,4 +1,4 @@
-"""The menu as one page: a table, and a picture of each schedule."""
+"""The menu of plans as one HTML page: a table, and a picture of each schedule."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def cells(case: Case, offer: Offer) -> tuple[str, ...]:
 
 
 def percent(probability: float) -> str:
-    """Return a probability for people: so many courses never show that one is 0 or 100 %."""
+    """Return a probability as text, never as 0 or 100 %, which no number of simulated courses proves."""
     whole = round(100 * probability)
     return "> 99 %" if whole >= 100 else "< 1 %" if whole <= 0 else f"{whole} %"
 
 
 def html(case: Case, offers: Sequence[Offer], asked: float) -> str:
-    """Return the page's text; it needs nothing else.
+    """Return the page's HTML text, which needs no other files.
 
     Args:
         case: the workflow, prices and forecast.
         offers: the menu.
-        asked: the probability that was asked for.
+        asked: the requested probability.
     """
     tasks = sum(stage.tasks for stage in case.workflow.stages)
     facts = f"{tasks} tasks in {len(case.workflow.stages)} stages · prices of {case.prices.dated}"
@@ -160,12 +160,12 @@ def _nodes(plan: Plan) -> Element:
 
 
 def _count(plan: Plan) -> int:
-    """Return the hours that a plan's pictures show."""
+    """Return the number of hours that a plan's pictures show."""
     return math.ceil((plan.schedule.deadline - plan.schedule.start) / HOUR - 1e-9)
 
 
 def _stages(case: Case, plan: Plan) -> Element:
-    """Return when each stage starts and ends: a name and a bar for each, below the hours of its nodes."""
+    """Return a picture of the stages' windows: a name and a bar for each, aligned with the nodes' hours."""
     scale = (_WIDTH - _LEFT) / (_count(plan) * HOUR)
     rows = []
     for window in plan.schedule.windows[:_MOST_ROWS]:

@@ -1,4 +1,4 @@
-"""From files and options to a menu of plans."""
+"""Reads the inputs of a menu of plans from files and options."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def moment(text: str, now: float) -> float:
     """Return a deadline in seconds since the epoch.
 
     Args:
-        text: a time from now (``6h``) or a local time (``2026-05-01T18:00``).
+        text: a duration from now (``6h``) or a local time (``2026-05-01T18:00``).
         now: seconds since the epoch.
 
     Raises:
-        UsageError: it is neither, is not to come, or later than plans are made for.
+        UsageError: the text is neither, or the time is past, or later than the planned range.
     """
     if match := _DURATION.fullmatch(text.strip()):
         found = now + float(match.group(1)) * _UNITS[match.group(2)]
@@ -57,7 +57,7 @@ def moment(text: str, now: float) -> float:
 
 
 def moments(text: str, now: float) -> tuple[float, ...]:
-    """Return deadlines separated by commas. Raises UsageError as ``moment``, naming each that is none."""
+    """Return deadlines separated by commas. Raises UsageError that names each wrong deadline."""
     found, wrong = [], []
     for part in text.split(","):
         try:
@@ -75,10 +75,10 @@ def load(path: Path, form: type[Form], what: str) -> Form:
     Args:
         path: the file.
         form: Profile or FreeForecast.
-        what: its name and the command that writes it, for the message.
+        what: the file's kind and the command that writes it, for messages.
 
     Raises:
-        UsageError: it cannot be read, or is none.
+        UsageError: the file cannot be read, or does not hold such a record.
     """
     try:
         return msgspec.json.decode(read_text(path).encode(), type=form)
@@ -131,7 +131,7 @@ def load_forecast(path: Path) -> FreeForecast:
 
 
 def foreseen(forecast: Path | None, free: str | None, now: float) -> FreeForecast | None:
-    """Return the free nodes that a file or a text tells; None where there is neither.
+    """Return the forecast of free nodes from a file or a text; None where neither is given.
 
     Args:
         forecast: a file of ``whesl cloud forecast``.
@@ -139,7 +139,7 @@ def foreseen(forecast: Path | None, free: str | None, now: float) -> FreeForecas
         now: seconds since the epoch.
 
     Raises:
-        UsageError: there are both, or one is not what it should be.
+        UsageError: both are given, or one of them is malformed.
     """
     if forecast is not None and free is not None:
         raise UsageError("--free and --forecast both say which nodes are free", hint="give one of them")
@@ -157,14 +157,14 @@ def foreseen(forecast: Path | None, free: str | None, now: float) -> FreeForecas
 
 
 def on_spot(given: Case, *, gpu: bool = False) -> Case:
-    """Return a case whose instances are spot ones, where the prices have a price for them.
+    """Return a case with spot instances on each platform that has a spot price.
 
     Args:
         given: the case with on-demand prices.
         gpu: whether the cluster's nodes have GPUs.
 
     Raises:
-        UsageError: there is no spot price at all.
+        UsageError: no platform has a spot price.
     """
     listed = given.prices
     if all(one.spot is None for one in listed.platforms):
@@ -193,11 +193,11 @@ def on_spot(given: Case, *, gpu: bool = False) -> Case:
 
 
 def limited(given: Case, most: Mapping[str, int], *, gpu: bool = False) -> Case:
-    """Return a case with no more instances of each platform than an account may have.
+    """Return a case in which no platform exceeds the account's limit of instances.
 
     Args:
         given: the case.
-        most: instances by platform; the others' are left as they are.
+        most: limits of instances by platform; other platforms keep their limits.
         gpu: whether the cluster's nodes have GPUs.
 
     Raises:
@@ -227,18 +227,18 @@ def case(
     forecast: FreeForecast | None = None,
     gpu: bool = False,
 ) -> Case:
-    """Return what a menu is made of.
+    """Return the inputs of a menu of plans.
 
     Args:
         workflow: the file of the workflow.
         now: seconds since the epoch; plans start then.
-        prices: a file of prices; None for the one that comes with the project.
-        measured: a file with a profile; None where nothing was measured.
-        forecast: of free nodes; None for the cloud alone.
+        prices: a file of prices; None for WHESL's own file.
+        measured: a file with a profile; None without measurements.
+        forecast: the forecast of free nodes; None for the cloud alone.
         gpu: whether the cluster's nodes have GPUs.
 
     Raises:
-        UsageError: files cannot be read or are wrong, all of them named, or no platform can run a stage.
+        UsageError: files cannot be read or are wrong (all of them are named), or no platform can run a stage.
     """
     refusals = Refusals()
     flow = refusals.of(lambda: read(workflow))

@@ -1,4 +1,4 @@
-"""CCM: prices as a dated TOML file that users edit."""
+"""The cloud's prices (CCM): a dated TOML file that users edit."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ class _Row(msgspec.Struct, kw_only=True):
 
 
 def default_text() -> str:
-    """Return the file that comes with the project."""
+    """Return the text of WHESL's own file of prices."""
     return resources.files("whesl.cloud").joinpath("prices.toml").read_text(encoding="utf-8")
 
 
 def with_numbers(text: str, key: str, found: Mapping[str, float], today: str) -> str:
-    """Return a file's text with other numbers of its platforms.
+    """Return the text of a price file with one number of its platforms replaced.
 
     Args:
-        text: the file's.
-        key: ``spot``, the price of a spot instance's hour, or ``limit``, the most instances at once.
-        found: numbers by platform; the others' are left as they are.
-        today: when they are asked for, for the comment.
+        text: the file's text.
+        key: ``spot``, the price of a spot instance's hour, or ``limit``, the largest number of instances.
+        found: new numbers by platform; other platforms keep theirs.
+        today: date of the numbers, for the comment.
     """
     lines, name = [], ""
     own = re.compile(rf"\s*{key}\s*=")
@@ -82,11 +82,11 @@ def load(path: Path | None = None) -> PriceList:
     """Read prices.
 
     Args:
-        path: the file; None for the one that comes with the project.
+        path: the file; None for WHESL's own file.
 
     Raises:
-        UsageError: it cannot be read, a price is missing or negative, or a name stands twice; all errors are
-            named with their lines.
+        UsageError: the file cannot be read, a price is missing or negative, or a name occurs twice; all
+            errors are named with their lines.
     """
     return parse(default_text(), "prices.toml") if path is None else _prices(toml.load(path, _HINT))
 

@@ -1,6 +1,6 @@
-"""The course of one checkpoint, from its beginning to its end: what the events of ``protocol.py`` lead to.
+"""The transitions of one checkpoint from its beginning to its end, which the events of ``protocol.py`` cause.
 
-Source as there.
+Source: the dissertation, section 2.6 and Figure 2.9.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# seconds until a checkpoint that was given up is tried again: at first, doubled each time, and at most
+# Seconds until a failed checkpoint is tried again: the first pause, doubled each time, and the longest pause.
 AGAIN, SELDOM = 1.0, 60.0
 
 
 class EpochTransition:
-    """One step: a copy of the state that is changed, and the commands that follow."""
+    """One transition: a modified copy of the state, and the resulting commands."""
 
     def __init__(self, state: State, now: float) -> None:
         self.settings = state.settings
@@ -52,7 +52,7 @@ class EpochTransition:
         self.commands: list[Command] = []
 
     def done(self) -> tuple[State, list[Command]]:
-        """Return the state that follows, and what is to be done."""
+        """Return the new state and the commands to carry out."""
         state = State(
             settings=self.settings,
             nodes=self.nodes,
@@ -87,7 +87,7 @@ class EpochTransition:
             self._begin(f"predicted: {', '.join(needy)}")
 
     def _choice(self, move: float | None, left: float) -> str:
-        """Return what speaks for a checkpoint: a node that moves by one writes first as well."""
+        """Return the reason for a checkpoint instead of a migration, as the end of a sentence."""
         takes, what = self.settings.migration, ": a migration takes"
         if takes == math.inf and move is None:
             return ": there is no migration here"
@@ -116,7 +116,7 @@ class EpochTransition:
             self._set(name, phase=NodePhase.REQUESTED, answered=-1)
 
     def _ask(self) -> None:
-        """Begin a round: with a target, or to learn which steps the ranks have reached."""
+        """Begin a round: propose the target step, or ask for the steps that the ranks have reached."""
         epoch = self.epoch
         assert epoch is not None
         epoch = replace(epoch, round=epoch.round + 1, phase=EpochPhase.AGREEING)
@@ -137,7 +137,7 @@ class EpochTransition:
         )
 
     def _agree(self, *, passed: bool) -> None:
-        """End a round that all have answered: propose a step, a later one, or hold it."""
+        """End a round that all agents have answered: propose a (later) step, or keep the agreed step."""
         epoch = self.epoch
         assert epoch is not None
         asked = [name for name, node in self.nodes.items() if node.phase is NodePhase.REQUESTED]
@@ -155,14 +155,14 @@ class EpochTransition:
         self._advance()
 
     def _advance(self) -> None:
-        """Let the next nodes write, or seal what all have written."""
+        """Grant the next nodes the right to write, or seal the checkpoint when all nodes have written."""
         epoch = self.epoch
         if epoch is None or epoch.phase in (EpochPhase.AGREEING, EpochPhase.SEALING):
             return
         writing = [name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTING]
         waiting = [name for name, node in self.nodes.items() if node.phase is NodePhase.WAITING]
         vulnerable = [name for name, node in self._vulnerable() if node.phase is NodePhase.WAITING]
-        # Opening a file of all ranks waits for all of them, so all nodes write together.
+        # Opening a shared file waits for all ranks, so all nodes write together.
         together = any(node.together for node in self.nodes.values())
         if vulnerable and self.settings.priority and not together:
             self.epoch = epoch = replace(epoch, phase=EpochPhase.FIRST)
@@ -177,7 +177,7 @@ class EpochTransition:
             self._grant(waiting[: max(room, 0)])
         elif not writing:
             self.epoch = replace(epoch, phase=EpochPhase.SEALING)
-            # A lost node that did not end the checkpoint had committed its parts.
+            # Lost nodes count: their parts are committed, or their loss would have ended the checkpoint.
             durable = tuple(name for name, node in self.nodes.items() if node.ranks)
             self.commands.append(
                 Seal(epoch=epoch.number, nodes=durable, of=self._program(), reason=epoch.reason)
@@ -190,13 +190,13 @@ class EpochTransition:
             return
         arrival, commit = self.settings.arrival, self.settings.commit
         for name in chosen:
-            # The agent reports which rank is late, and gets the time of an answer for that.
+            # The agent gets additional time for an answer, in which it reports the late rank.
             self._set(name, phase=NodePhase.COMMITTING, until=self.now + commit + arrival)
         epoch, target = self.epoch.number, self.epoch.target
         self.commands.append(Grant(nodes=chosen, epoch=epoch, target=target, arrival=arrival, commit=commit))
 
     def _leave(self, why: str, *, complete: bool = False) -> None:
-        """End the checkpoint: no rank waits any longer. One that was to cover a node is tried again."""
+        """End the checkpoint and release all ranks; retry it later if a vulnerable node still needs it."""
         epoch = self.epoch
         assert epoch is not None
         self.epoch, self.asked = None, ""
@@ -219,7 +219,7 @@ class EpochTransition:
             self.commands.append(Told(text=text))
 
     def _abort(self, name: str, why: str) -> None:
-        """Stop a migration; the node is vulnerable with the lead time that it has left."""
+        """Stop a migration; the node becomes vulnerable again, with the rest of its lead time."""
         self._set(name, phase=NodePhase.VULNERABLE, until=math.inf)
         self.commands.append(AbortMigration(node=name, why=why))
 
@@ -242,23 +242,23 @@ class EpochTransition:
         return ""
 
     def _missing(self) -> int:
-        """Return how many ranks of the program no node has reported."""
+        """Return the number of the program's ranks that no node has reported."""
         return self._program() - sum(node.ranks for node in self.nodes.values())
 
     def _program(self) -> int:
-        """Return how many ranks the program has according to them; 0 while none has registered."""
+        """Return the program's number of ranks, as the ranks report it; 0 while no rank has registered."""
         return max((node.of for node in self.nodes.values()), default=0)
 
     def _ended(self) -> str:
-        """Return a sentence where ranks have ended whose parts a checkpoint would lack, else ""."""
+        """Return a sentence if a checkpoint would lack the parts of ended ranks, else ""."""
         ended = sum(node.ended for node in self.nodes.values())
-        if not self._program():  # the last rank has ended as well
+        if not self._program():  # no rank runs any more
             return "all ranks have ended" if ended else ""
         lacking = min(ended, self._missing())
         return f"{lacking} of {self._program()} ranks have ended" if lacking > 0 else ""
 
     def _vulnerable(self) -> list[tuple[str, Node]]:
-        """Return nodes with a predicted failure, the least time left first."""
+        """Return nodes with a predicted failure, sorted by the time left."""
         found = [(name, node) for name, node in self.nodes.items() if node.fails_at < math.inf]
         return sorted(found, key=lambda item: (item[1].fails_at, item[0]))
 

@@ -1,7 +1,7 @@
-"""How long to compute between two checkpoints.
+"""The optimal interval between two checkpoints.
 
 Sources: J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006; the dissertation, equations (2.1) and
-(2.2). The interval with the predictor's errors in it (``with_errors``) is WHESL's own;
+(2.2). The interval that includes the predictor's errors (``with_errors``) is WHESL's own;
 ``docs/checkpoint-interval.md`` derives it.
 """
 
@@ -42,7 +42,7 @@ def young(cost: float, between_failures: float) -> float:
 
 
 def daly(cost: float, between_failures: float) -> float:
-    """Return Daly's interval of higher order (his equation 37): the mean time itself where C >= 2 M.
+    """Return Daly's higher-order interval (equation 37): the mean time between failures where C >= 2 M.
 
     Args:
         cost: time to write one checkpoint, in seconds.
@@ -59,7 +59,7 @@ def daly(cost: float, between_failures: float) -> float:
 
 
 def with_migration(cost: float, between_failures: float, sigma: float) -> float:
-    """Return (2.2) of the dissertation: failures that migration avoids do not count.
+    """Return the interval without failures that migration avoids, equation (2.2) of the dissertation.
 
     Args:
         cost: time to write one checkpoint, in seconds.
@@ -79,13 +79,13 @@ def with_migration(cost: float, between_failures: float, sigma: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How a predictor errs, and how far ahead it sees.
+    """A predictor's error rates and lead times.
 
     Attributes:
-        recall: share of failures that are predicted at all, 1 - false negatives.
-        precision: share of predictions that a failure follows, 1 - false positives.
-        migrated: share of the predictions whose lead time is enough for a migration.
-        committed: share of the predictions whose lead time is enough for the node's own checkpoint, and not
+        recall: share of failures that are predicted, 1 - false negatives.
+        precision: share of predictions that are followed by a failure, 1 - false positives.
+        migrated: share of the predictions whose lead time suffices for a migration.
+        committed: share of the predictions whose lead time suffices for the node's own checkpoint, but not
             for a migration.
     """
 
@@ -106,21 +106,21 @@ class Accuracy:
 
 
 def with_errors(cost: float, between_failures: float, accuracy: Accuracy) -> float:
-    """Return the interval that weighs false negatives and false positives, too.
+    """Return the optimal interval for a predictor with false negatives and false positives.
 
-    A failure costs what was computed since the last checkpoint only where no action met it, at rate
-    u = (1 - recall (migrated + committed)) / M. Every prediction that ends in a checkpoint, true or false,
-    at rate m = recall committed / (precision M), writes one and starts the interval anew. The cost of
-    periodic checkpoints and of lost work per unit of time is least where x - 1 + exp(-x) = C m^2 / u with x
-    = m t; for m = 0 that is Young's interval at rate u.
+    Work since the last checkpoint is lost only in failures without migration or checkpoint, which come at the
+    rate u = (1 - recall (migrated + committed)) / M. Predictions that lead to a checkpoint, true or false,
+    come at the rate m = recall committed / (precision M), and each restarts the interval. The cost of
+    periodic checkpoints and lost work per unit of time is minimal where x - 1 + exp(-x) = C m^2 / u with x =
+    m t; for m = 0 this is Young's interval at the rate u.
 
     Args:
         cost: time to write one periodic checkpoint, in seconds.
         between_failures: mean time between failures of the job's nodes, in seconds.
-        accuracy: of the predictor.
+        accuracy: the predictor's accuracy.
 
     Raises:
-        UsageError: an argument is out of its range, or no failure is left to lose work by.
+        UsageError: an argument is out of its range, or no failure causes a loss of work.
     """
     _positive(cost=cost, time_between_failures=between_failures)
     unmet = (1.0 - accuracy.recall * (accuracy.migrated + accuracy.committed)) / between_failures
@@ -133,7 +133,8 @@ def with_errors(cost: float, between_failures: float, accuracy: Accuracy) -> flo
     goal = cost * proactive * proactive / unmet
     if goal < 1e-12:
         return math.sqrt(2.0 * cost / unmet)
-    x = math.sqrt(2.0 * goal) + goal  # above the root of a convex function: Newton's steps come down to it
+    # The start lies above the root of a convex function, so Newton's steps descend to the root.
+    x = math.sqrt(2.0 * goal) + goal
     for _ in range(100):
         step = (x - 1.0 + math.exp(-x) - goal) / -math.expm1(-x)
         x -= step

@@ -1,9 +1,9 @@
 """The coordinator of prioritized checkpoints: ``step(state, event, now) -> (state, commands)``.
 
-A prediction makes a node vulnerable. If its lead time covers a migration, its processes move. Otherwise all
-ranks agree on a time step and stop there; vulnerable nodes write first, one after the other, the least time
-left first; then all others; then the manifest makes the checkpoint whole. Source: the dissertation, section
-2.6 and Figure 2.9.
+A prediction makes a node vulnerable. If the lead time suffices for a migration, the node's processes move.
+Otherwise all ranks agree on a time step and stop there. Vulnerable nodes write first, one after the other,
+sorted by the time left; then all other nodes write; then the manifest makes the checkpoint whole. Source: the
+dissertation, section 2.6 and Figure 2.9.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_NAMED = 8  # nodes that a refusal names
-REPEATED = 0.05  # share of the time left; a prediction that is nearer by less repeats the last one
+_NAMED = 8  # largest number of nodes named in a refusal
+REPEATED = 0.05  # share of the time left by which a prediction has to be nearer to count as a new one
 
 
 def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known | None = None) -> State:
@@ -55,9 +55,9 @@ def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known
 
     Args:
         settings: how checkpoints are taken.
-        last: the largest number of a checkpoint of which there is anything, whole or not.
-        whole: whether that one is; else it is taken up where agents are in the middle of it.
-        known: what an earlier coordinator has acknowledged.
+        last: the largest number of an existing checkpoint, whole or not.
+        whole: whether the checkpoint ``last`` is whole; otherwise it is continued if agents are still in it.
+        known: the predictions and requests that an earlier coordinator has acknowledged.
     """
     known = known or Known()
     return State(
@@ -70,20 +70,20 @@ def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
-    """Return the state after an event, and what is to be done. Arguments as of ``steps``."""
+    """Return the new state and the commands after one event; see ``steps``."""
     return steps(state, [event], now)
 
 
 def steps(state: State, events: Iterable[Event], now: float) -> tuple[State, list[Command]]:
-    """Return the state after some events, and what is to be done.
+    """Return the new state and the commands after some events.
 
-    The effect of answers and of finished parts is computed once for a run of such events, since ten thousand
-    nodes answer at once.
+    The effect of successive answers and finished parts is computed once for all of them, since ten thousand
+    nodes answer at the same time.
 
     Args:
-        state: before them.
-        events: what has happened, in order.
-        now: in seconds, of a clock that never goes back.
+        state: the state before the events.
+        events: the events, in order.
+        now: seconds of a monotonic clock.
     """
     transition = _Transition(state, now)
     for event in events:
@@ -95,13 +95,13 @@ def steps(state: State, events: Iterable[Event], now: float) -> tuple[State, lis
 
 
 def due(state: State) -> float:
-    """Return when a Tick is needed next, in seconds; ``inf`` for never."""
+    """Return the time of the next necessary Tick in seconds; ``inf`` for never."""
     nodes = min((min(node.until, node.fails_at) for node in state.nodes.values()), default=math.inf)
     return min(nodes, state.again)
 
 
 def known(state: State) -> Known:
-    """Return what has to be written down before an event is acknowledged; ``start`` takes it back."""
+    """Return what must be stored before an event is acknowledged; ``start`` restores it."""
     foretold = {
         name: Foretold(fails_at=node.fails_at, covered=node.covered, move=node.move)
         for name, node in state.nodes.items()
@@ -111,11 +111,11 @@ def known(state: State) -> Known:
 
 
 class _Transition(EpochTransition):
-    """One step: what each event leads to."""
+    """One transition: the effect of each event."""
 
     def __init__(self, state: State, now: float) -> None:
         super().__init__(state, now)
-        self.changed = False  # whether an answer or a finished part waits to be handled
+        self.changed = False  # whether answers or finished parts still have to be handled
         self.passed = False  # whether a rank has passed the proposed step
 
     def take(self, event: Event) -> None:
@@ -176,7 +176,7 @@ class _Transition(EpochTransition):
             together=event.together,
         )
         if event.epoch > self.last or (event.epoch and event.epoch == self.resumable):
-            # A new coordinator takes up the checkpoint that the agents are in.
+            # A restarted coordinator continues the checkpoint that the agents are in.
             self.last, self.resumable, self.again = event.epoch, 0, math.inf
             if self.epoch is not None:
                 self._leave("a later checkpoint is known")
@@ -195,7 +195,7 @@ class _Transition(EpochTransition):
             if self.asked and self.epoch is None:
                 self._begin(self.asked)
         elif epoch.phase is not EpochPhase.SEALING and (ended := self._ended()):
-            self._leave(ended)  # ranks that hold would wait for an ended rank for ever
+            self._leave(ended)  # the holding ranks would wait for ever for the ended rank
         elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
             self._leave(f"{event.node} came back without the step that was agreed on")
         else:
@@ -226,7 +226,7 @@ class _Transition(EpochTransition):
             if other.phase is NodePhase.MIGRATING and nearer:
                 self._abort(name, f"{event.node} fails before")
                 aborted = True
-        known = node.fails_at - self.now  # the rest of the lead time of an earlier prediction
+        known = node.fails_at - self.now  # rest of an earlier prediction's lead time
         nearer = event.lead < known - max(REPEATED * known, 1.0)
         self._set(event.node, fails_at=fails_at, move=event.move, covered=node.covered and not nearer)
         evidence = event.evidence or "no evidence"
@@ -334,7 +334,7 @@ class _Transition(EpochTransition):
                 self._consider(migrate=False)
         for name, node in list(self.nodes.items()):
             if node.fails_at <= self.now:
-                # The predicted time has passed: the prediction was wrong, or the loss will be reported.
+                # After the predicted time, either the prediction was wrong or the loss will be reported.
                 self._set(name, fails_at=math.inf, covered=False)
                 if node.phase is NodePhase.VULNERABLE:
                     self._set(name, phase=NodePhase.NORMAL)

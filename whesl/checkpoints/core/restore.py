@@ -1,6 +1,6 @@
-"""Which checkpoint a program restores: the newest whole one that all of its ranks have verified.
+"""The choice of the checkpoint to restore: the newest whole one that all ranks have verified.
 
-Pure: each function takes a vote and returns the next one, with sentences for the log.
+Pure: each function takes a vote and returns the next vote, with sentences for the log.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from whesl.checkpoints.core.states_and_events import Record
 
-UNKNOWN = -1  # no checkpoint was agreed on yet; 0: there is none to restore
+UNKNOWN = -1  # no checkpoint was agreed on yet (0: there is no checkpoint to restore)
 
 
 class Kept(Record, frozen=True, kw_only=True):
-    """A whole checkpoint: its number, and how many ranks have written it."""
+    """A whole checkpoint: its number, and the number of ranks that have written it."""
 
     number: int
     ranks: int
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """How many of a node's ranks have found a checkpoint whole, and how many have not."""
+    """The numbers of a node's ranks that have found a checkpoint whole, and damaged."""
 
     number: int
     good: int
@@ -29,14 +29,14 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 class Vote(Record, frozen=True, kw_only=True):
-    """What the ranks have said.
+    """The state of the ranks' vote.
 
     Attributes:
         kept: whole checkpoints, the newest first.
-        candidate: the number of the one that ranks verify; 0 for none.
-        agreed: the one that all restore; ``UNKNOWN`` while that is not known.
-        ranks: of the program, as they say; 0 while none has registered.
-        answers: by node.
+        candidate: number of the checkpoint that the ranks verify; 0 for none.
+        agreed: number of the checkpoint that all ranks restore; ``UNKNOWN`` before the agreement.
+        ranks: the program's number of ranks, as the ranks report it; 0 while no rank has registered.
+        answers: the nodes' answers, by node.
     """
 
     kept: tuple[Kept, ...] = ()
@@ -47,12 +47,12 @@ class Vote(Record, frozen=True, kw_only=True):
 
     @property
     def good(self) -> int:
-        """How many ranks have found the candidate whole."""
+        """The number of ranks that have found the candidate whole."""
         return sum(answer.good for answer in self._answers())
 
     @property
     def heard(self) -> frozenset[str]:
-        """Nodes that have said something of the candidate."""
+        """The nodes that have answered for the candidate."""
         return frozenset(node for node, answer in self.answers.items() if answer.number == self.candidate)
 
     def _answers(self) -> list[Answer]:
@@ -60,12 +60,12 @@ class Vote(Record, frozen=True, kw_only=True):
 
 
 def begin(kept: tuple[Kept, ...]) -> Vote:
-    """Return the vote before anybody has said anything. ``kept``: whole checkpoints, the newest first."""
+    """Return the vote before any answer. ``kept``: whole checkpoints, the newest first."""
     return Vote(kept=kept, candidate=kept[0].number if kept else 0, agreed=UNKNOWN if kept else 0)
 
 
 def joined(vote: Vote, ranks: int) -> tuple[Vote, list[str]]:
-    """Return what is known when a node tells how many ranks the program has (0: it does not know)."""
+    """Return the vote after a node has reported the program's number of ranks (0 for unknown)."""
     if ranks <= 0 or ranks == vote.ranks:
         return vote, []
     vote = replace(vote, ranks=ranks)
@@ -74,12 +74,12 @@ def joined(vote: Vote, ranks: int) -> tuple[Vote, list[str]]:
 
 
 def verified(vote: Vote, node: str, answer: Answer) -> tuple[Vote, list[str]]:
-    """Return what is known when a node's ranks have looked at a checkpoint, or take that back."""
+    """Return the vote after a node's ranks have verified a checkpoint, or have withdrawn their answers."""
     return _count(replace(vote, answers={**vote.answers, node: answer}))
 
 
 def _count(vote: Vote) -> tuple[Vote, list[str]]:
-    """Agree on the candidate when all ranks have found it whole; go to an older one when one has not."""
+    """Agree on the candidate if all ranks have found it whole; choose an older one if a rank has not."""
     if vote.agreed != UNKNOWN:
         return vote, []
     if any(answer.bad for answer in vote._answers()):
@@ -93,7 +93,7 @@ def _count(vote: Vote) -> tuple[Vote, list[str]]:
 
 
 def _fit(vote: Vote) -> list[str]:
-    """Return a sentence where the candidate was written by another number of ranks."""
+    """Return a sentence if another number of ranks has written the candidate."""
     found = next((one for one in vote.kept if one.number == vote.candidate), None)
     if found is None or vote.agreed != UNKNOWN or vote.ranks in (0, found.ranks):
         return []

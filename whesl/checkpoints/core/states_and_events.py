@@ -1,7 +1,7 @@
-"""What the protocol of prioritized checkpoints knows: states, events and commands.
+"""States, events and commands of the protocol of prioritized checkpoints.
 
-States are those of the dissertation, Figure 2.9. The round that lets all ranks stop at one and the same time
-step is WHESL's own; ``docs/design/checkpoints.md`` says why it is needed.
+The states come from the dissertation, Figure 2.9. The rounds by which all ranks agree on one time step are
+WHESL's own; ``docs/design/checkpoints.md`` gives the reason.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ class NodePhase(Enum):
     """The phase of a node."""
 
     NORMAL = "normal"
-    VULNERABLE = "vulnerable"  # a failure is predicted, and nothing has begun
+    VULNERABLE = "vulnerable"  # a failure is predicted, and no migration or checkpoint has begun
     MIGRATING = "migrating"
-    REQUESTED = "requested"  # asked to stop at a time step
-    WAITING = "waiting"  # the node's ranks wait for their turn
+    REQUESTED = "requested"  # the node's ranks are asked to stop at a time step
+    WAITING = "waiting"  # the node's ranks hold until they may write
     COMMITTING = "committing"
     COMMITTED = "committed"  # the node's parts are durable
     LOST = "lost"
@@ -28,7 +28,7 @@ class NodePhase(Enum):
 class EpochPhase(Enum):
     """The phase of the job's checkpoint."""
 
-    AGREEING = "agreeing"  # on a time step that no rank has passed
+    AGREEING = "agreeing"  # the ranks agree on a time step that no rank has passed
     FIRST = "first"  # vulnerable nodes write, one after the other
     SECOND = "second"  # all other nodes write
     SEALING = "sealing"  # all parts are durable; the manifest is written
@@ -39,12 +39,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Foretold(Record, frozen=True, kw_only=True):
-    """A predicted failure, as it is written down: what the next coordinator has to know of a node.
+    """A stored prediction, from which the next coordinator restores a node's state.
 
     Attributes:
-        fails_at: when, in seconds.
-        covered: whether a whole checkpoint was taken since that was predicted.
-        move: as of the prediction.
+        fails_at: time of the predicted failure, in seconds.
+        covered: whether a whole checkpoint was taken since the prediction.
+        move: ``Predicted.move`` of the prediction.
     """
 
     fails_at: float
@@ -53,11 +53,11 @@ class Foretold(Record, frozen=True, kw_only=True):
 
 
 class Known(Record, frozen=True, kw_only=True):
-    """What the coordinator has acknowledged, and the agents cannot tell the next one.
+    """Acknowledged predictions and requests, which the next coordinator cannot learn from the agents.
 
     Attributes:
         foretold: predicted failures by node.
-        asked: why a checkpoint was asked for that has not ended yet; empty where none was.
+        asked: reason of a requested checkpoint that has not ended yet; empty without a request.
     """
 
     foretold: dict[str, Foretold] = {}
@@ -68,12 +68,12 @@ class Settings(Record, frozen=True, kw_only=True):
     """How a job's checkpoints are taken.
 
     Attributes:
-        migration: seconds that a migration takes; ``inf`` where the site has none.
-        arrival: seconds that ranks have to reach the step, and that agents have to answer.
-        commit: seconds that a node has to write its parts.
-        writers: nodes that write at once in the second phase; 0 for all.
-        priority: whether vulnerable nodes write first; else all write at once, as safeguard checkpoints do.
-        margin: time steps between the furthest rank and the step that is proposed first.
+        migration: seconds that a migration takes; ``inf`` where the site has no migration.
+        arrival: seconds within which ranks have to reach the step, and agents have to answer.
+        commit: seconds within which a node has to write its parts.
+        writers: number of nodes that write at once in the second phase; 0 for all.
+        priority: whether vulnerable nodes write first; if not, all write at once (safeguard checkpoints).
+        margin: number of time steps between the furthest rank and the first proposed step.
     """
 
     migration: float = math.inf
@@ -81,23 +81,23 @@ class Settings(Record, frozen=True, kw_only=True):
     commit: float = 3600.0
     writers: int = 0
     priority: bool = True
-    margin: int = 1  # a step may take seconds, and another round takes milliseconds
+    margin: int = 1  # small, since a step may take seconds while another round takes milliseconds
 
 
 class Node(Record, frozen=True, kw_only=True):
     """One node of the job.
 
     Attributes:
-        ranks: how many it runs.
-        of: how many the whole program has, as its ranks say; 0 while none has registered.
-        ended: how many have ended, and left no part of the checkpoint that is being taken.
-        phase: what it does.
-        fails_at: when its failure is predicted, in seconds; ``inf`` where none is.
-        covered: whether a whole checkpoint was taken since that was predicted.
-        move: as of the prediction.
-        answered: the round of the agreement that it answered last; -1 for none.
-        until: when it is given up: the end of a migration, or of the time to answer or to write.
-        together: whether its ranks write a file of all ranks, so that no node can write before another.
+        ranks: number of the node's ranks.
+        of: the whole program's number of ranks, as its ranks report it; 0 while no rank has registered.
+        ended: number of the node's ended ranks that left no part of the present checkpoint.
+        phase: phase of the node.
+        fails_at: time of the predicted failure in seconds; ``inf`` without a prediction.
+        covered: whether a whole checkpoint was taken since the prediction.
+        move: ``Predicted.move`` of the prediction.
+        answered: the last round of the agreement that the node has answered; -1 for none.
+        until: time limit in seconds of the node's migration, answer or writing.
+        together: whether the node's ranks write a shared file, which all nodes write at the same time.
     """
 
     ranks: int
@@ -116,13 +116,13 @@ class Epoch(Record, frozen=True, kw_only=True):
     """The checkpoint that is being taken.
 
     Attributes:
-        number: rises with each checkpoint.
-        phase: what it is at.
-        round: of the agreement, from 0: which steps have the ranks reached?
-        target: the time step at which all stop; 0 while it is not known.
-        top: the furthest step that an agent told in this round.
-        unanswered: agents that have not answered this round.
-        reason: why it was begun.
+        number: the checkpoint's number, which rises with each checkpoint.
+        phase: phase of the checkpoint.
+        round: number of the agreement's round.
+        target: the time step at which all ranks stop; 0 while it is unknown.
+        top: the furthest step that an agent reported in this round.
+        unanswered: number of agents that have not answered this round.
+        reason: reason for the checkpoint.
     """
 
     number: int
@@ -135,18 +135,18 @@ class Epoch(Record, frozen=True, kw_only=True):
 
 
 class State(Record, frozen=True, kw_only=True):
-    """All that the coordinator knows.
+    """The whole state of the coordinator.
 
     Attributes:
         settings: how checkpoints are taken.
-        nodes: by name.
-        epoch: the checkpoint that is being taken; None between two.
-        last: the number of the last one that was begun.
-        resumable: the number of a checkpoint that an earlier coordinator may have left under way; 0 for none.
+        nodes: the nodes, by name.
+        epoch: the checkpoint that is being taken; None between two checkpoints.
+        last: number of the checkpoint that began last.
+        resumable: number of a checkpoint that an earlier coordinator may have left unfinished; 0 for none.
         foretold: predicted failures of nodes that have not registered with this coordinator yet.
-        asked: why a checkpoint was asked for that has not ended yet; empty where none was.
-        again: when the checkpoint that was given up last is tried again, in seconds; ``inf`` for never.
-        failures: how many checkpoints in a row were given up.
+        asked: reason of a requested checkpoint that has not ended yet; empty without a request.
+        again: time in seconds at which a failed checkpoint is tried again; ``inf`` for never.
+        failures: number of successive failed checkpoints.
     """
 
     settings: Settings
@@ -164,17 +164,17 @@ class State(Record, frozen=True, kw_only=True):
 
 
 class Joined(Record, frozen=True, kw_only=True, tag="joined"):
-    """A node's agent has registered, at the start or after the coordinator's.
+    """A node's agent has registered, at its own start or after a restart of the coordinator.
 
     Attributes:
-        node: its name.
-        ranks: how many it runs.
-        of: how many the whole program has, as its ranks say; 0 for unknown.
-        ended: how many have ended, and left no part of that checkpoint.
-        epoch: the checkpoint that its ranks are in; 0 for none.
-        target: the step at which they stop; 0 while it is not known.
-        committed: whether all its parts of that checkpoint are durable.
-        together: whether its ranks write a file of all ranks.
+        node: the node's name.
+        ranks: number of the node's ranks.
+        of: the whole program's number of ranks, as its ranks report it; 0 for unknown.
+        ended: number of the node's ended ranks that left no part of the checkpoint ``epoch``.
+        epoch: number of the checkpoint that the node's ranks are in; 0 for none.
+        target: the step at which the ranks stop; 0 while it is unknown.
+        committed: whether all of the node's parts of this checkpoint are durable.
+        together: whether the node's ranks write a shared file.
     """
 
     node: str
@@ -188,10 +188,10 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
 
 
 class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
-    """A node's failure is predicted ``lead`` seconds ahead; this replaces what was predicted before.
+    """A node's failure is predicted ``lead`` seconds ahead, which replaces an earlier prediction.
 
-    ``move``: seconds that a move to a spare by a checkpoint and a restart took the last time, where that is
-    what follows the checkpoint; 0 where none was measured; None where the node is not moved.
+    ``move``: seconds that the last move of a node to a spare took (checkpoint and restart), if such a move
+    follows the checkpoint; 0 without a measurement; None where the node is not moved.
     """
 
     node: str
@@ -202,7 +202,7 @@ class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
 
 
 class Withdrawn(Record, frozen=True, kw_only=True, tag="withdrawn"):
-    """A node is not expected to fail any longer."""
+    """A node's prediction is withdrawn."""
 
     node: str
 
@@ -214,8 +214,10 @@ class Requested(Record, frozen=True, kw_only=True, tag="requested"):
 
 
 class Answered(Record, frozen=True, kw_only=True, tag="answered"):
-    """An agent has answered a round: the furthest step of its ranks, and whether one has passed the
-    target."""
+    """An agent has answered a round.
+
+    ``top``: the furthest step of its ranks. ``passed``: whether a rank has passed the target.
+    """
 
     node: str
     epoch: int
@@ -232,7 +234,7 @@ class Committed(Record, frozen=True, kw_only=True, tag="committed"):
 
 
 class CommitFailed(Record, frozen=True, kw_only=True, tag="commit-failed"):
-    """A node cannot write its parts."""
+    """A node cannot write its parts; ``why`` gives the reason."""
 
     node: str
     epoch: int
@@ -240,7 +242,7 @@ class CommitFailed(Record, frozen=True, kw_only=True, tag="commit-failed"):
 
 
 class Sealed(Record, frozen=True, kw_only=True, tag="sealed"):
-    """The manifest is durable, or could not be written (``why``)."""
+    """The manifest is durable, or could not be written for the reason ``why``."""
 
     epoch: int
     why: str = ""
@@ -254,7 +256,7 @@ class Lost(Record, frozen=True, kw_only=True, tag="lost"):
 
 
 class Migrated(Record, frozen=True, kw_only=True, tag="migrated"):
-    """A node's processes have moved; ``why`` says why they have not."""
+    """A node's processes have moved, or could not move for the reason ``why``."""
 
     node: str
     why: str = ""
@@ -282,9 +284,9 @@ Event = (
 
 
 class Ask(Record, frozen=True, kw_only=True, tag="ask"):
-    """Agents: which steps have your ranks reached? With a target: put it before them first.
+    """Ask agents for the steps that their ranks have reached, after announcing ``target``, if known.
 
-    ``arrival`` is the time in seconds in which every rank has to reach it.
+    ``arrival``: seconds within which every rank has to reach the target.
     """
 
     nodes: tuple[str, ...]
@@ -295,10 +297,10 @@ class Ask(Record, frozen=True, kw_only=True, tag="ask"):
 
 
 class Grant(Record, frozen=True, kw_only=True, tag="grant"):
-    """Agents: your ranks may write.
+    """Allow the ranks of some nodes to write.
 
-    A rank that shows no sign of writing for ``arrival`` seconds, or has not committed after ``commit``
-    seconds, ends the checkpoint.
+    The checkpoint fails if a rank shows no sign of writing for ``arrival`` seconds, or has not committed
+    after ``commit`` seconds.
     """
 
     nodes: tuple[str, ...]
@@ -309,7 +311,7 @@ class Grant(Record, frozen=True, kw_only=True, tag="grant"):
 
 
 class Release(Record, frozen=True, kw_only=True, tag="release"):
-    """Agents: the checkpoint is over, whole or not; no rank waits any longer."""
+    """Tell agents that the checkpoint is over, whole or not, so that no rank waits any more."""
 
     nodes: tuple[str, ...]
     epoch: int
@@ -318,7 +320,7 @@ class Release(Record, frozen=True, kw_only=True, tag="release"):
 
 
 class Seal(Record, frozen=True, kw_only=True, tag="seal"):
-    """Write the manifest: all parts of these nodes are durable. ``of``: how many parts these have to be."""
+    """Write the manifest with the durable parts of these nodes. ``of``: the necessary number of parts."""
 
     epoch: int
     nodes: tuple[str, ...]
@@ -340,7 +342,7 @@ class AbortMigration(Record, frozen=True, kw_only=True, tag="abort-migration"):
 
 
 class Told(Record, frozen=True, kw_only=True, tag="told"):
-    """Write a sentence into log and journal; ``refused`` answers an event that cannot be carried out."""
+    """Write a sentence to the log; ``refused``: the sentence says why an event cannot be carried out."""
 
     text: str
     refused: bool = False

@@ -1,7 +1,7 @@
 """What ResumeProgram and SuspendProgram do, and the reaper outside of Slurm.
 
-Each instance is written down before it is asked for, with an end time that it is given itself. Its token has
-the node's name and a number, so that a program that slurmctld runs twice starts one instance.
+Each request is written to the journal before the provider gets it. The instance knows its own end time. Its
+token consists of the node's name and a number, so a program that slurmctld runs twice starts one instance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASKED, ENDED = "asked", "ended"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance is to be started for a node."""
+    """A journal record: an instance is about to be requested for a node."""
 
     node: str
     number: int
@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance was told to end."""
+    """A journal record: the end of an instance was requested."""
 
     token: str
     why: str
@@ -41,11 +41,11 @@ class Burst:
     """The instances behind a partition of CLOUD nodes.
 
     Args:
-        directory: where they are written down.
-        provider: that is asked.
-        cluster: the tag of all of them.
-        kind: of instance.
-        command: that an instance runs, with ``{node}`` for its node's name.
+        directory: the directory of the journal.
+        provider: the provider that starts the instances.
+        cluster: the tag of all these instances.
+        kind: the instance type.
+        command: the command that an instance runs; ``{node}`` stands for its node's name.
         lifetime: seconds until an instance ends itself.
     """
 
@@ -64,9 +64,9 @@ class Burst:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def resume(self, nodes: Sequence[str]) -> dict[str, str]:
-        """Start an instance for each node that has none; return what went wrong, by node.
+        """Start an instance for each node without one; return the error texts by node.
 
-        Raises JournalError when nothing can be written down; then nothing is started.
+        Raises JournalError when the journal cannot be written; then no instance is started.
         """
         failed = {}
         with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
@@ -86,7 +86,7 @@ class Burst:
         return failed
 
     def suspend(self, nodes: Sequence[str], why: str = "suspended") -> None:
-        """End the instances of nodes. Raises as the provider does; the reaper tries again."""
+        """End the instances of nodes. Raises the provider's errors; the reaper tries again."""
         with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
             known = self._known(journal)
             for node in nodes:
@@ -94,13 +94,13 @@ class Burst:
                     self._end(journal, known[node].request.token, why)
 
     def reap(self, states: Mapping[str, str], grace: float) -> list[Instance]:
-        """End the instances whose nodes Slurm has not used for so long; return them.
+        """End the instances whose nodes Slurm has not used for ``grace`` seconds; return these instances.
 
         Args:
             states: Slurm's states by node. Do not call it when Slurm has not answered.
-            grace: seconds; at least two looks are needed.
+            grace: seconds; two looks are needed even for 0.
 
-        Raises as the provider does.
+        Raises the provider's errors.
         """
         path = self._directory / "reaper.json"
         with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
@@ -129,7 +129,7 @@ class Burst:
             self._provider.terminate([instance.id])
 
     def _over(self, request: InstanceRequest, alive: set[str]) -> bool:
-        """Whether the last instance of a node has ended, or soon does."""
+        """Return whether the last instance of a node has ended or ends within a minute."""
         if time.time() > request.ends - 60:
             return True
         if request.token in alive:
@@ -147,7 +147,7 @@ class Burst:
         )
 
     def _known(self, journal: Journal) -> dict[str, Asked]:
-        """Return the last instance that was asked for, by node."""
+        """Return the last requested instance of each node."""
         found = {}
         for record in journal.read(kinds=(ASKED,)):
             asked = msgspec.json.decode(bytes(record.content), type=Asked)

@@ -1,1 +1,1 @@
-"""Planning and scaling as pure functions and state machines; the clock is an argument."""
+"""Planning and scaling as pure functions and state machines; the present time is an argument."""

@@ -18,16 +18,16 @@ _GB = 1e9
 
 
 def estimate(workflow: Workflow, schedule: Schedule, prices: PriceList, benchmark: float = 0.0) -> Cost:
-    """Return what a schedule will cost; the cluster is free, and so is what goes into the cloud.
+    """Return the cost of a schedule; the cluster and transfers into the cloud are free.
 
-    What moves between cloud and cluster follows from the difference between a stage's and its parents' tasks
-    in the cloud, hour by hour. The backup is not part of it (the document's reason for underestimation).
+    The data that leave the cloud follow from the difference between a stage's and its parents' tasks in the
+    cloud, hour by hour. Backup instances are not counted (the document's reason for underestimation).
 
     Args:
         workflow: the workflow.
-        schedule: of it.
-        prices: of the cloud.
-        benchmark: what the profile has cost.
+        schedule: the workflow's schedule.
+        prices: the cloud's prices.
+        benchmark: the cost of measuring the profile.
     """
     instances = 0.0
     tasks: dict[tuple[int, str], float] = defaultdict(float)
@@ -70,7 +70,7 @@ def estimate(workflow: Workflow, schedule: Schedule, prices: PriceList, benchmar
 
 
 def node_hours(schedule: Schedule) -> tuple[float, float]:
-    """Return the node-hours that a schedule asks for: on the cluster, in the cloud."""
+    """Return the node-hours that a schedule requests: (cluster, cloud)."""
     sums = dict.fromkeys(Domain, 0.0)
     for one in schedule.assignments:
         sums[one.domain] += one.nodes
@@ -80,12 +80,12 @@ def node_hours(schedule: Schedule) -> tuple[float, float]:
 def data_cost(
     paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what files and transfers cost in each course, in the prices' currency.
+    """Return the cost of stored files and transfers in each course, in the prices' currency.
 
     Args:
-        paces: of the stages.
-        prices: of the cloud's files and transfers.
-        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
+        paces: the stages' speeds.
+        prices: the cloud's prices of files and transfers.
+        clouded: number of each stage's tasks that run in the cloud, shape (courses, stages).
     """
     read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
     written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9

@@ -1,7 +1,7 @@
 """The menu: for each deadline the cheapest plan that meets it with a given probability.
 
-Plans differ in the quantile of the free nodes that they count on, in the share of the cluster's nodes that
-the cloud backs up, and in how long before the deadline they end. Each is judged over the same drawn courses.
+Plans differ in the quantile of free nodes that they assume, in the share of the cluster's nodes that the
+cloud backs up, and in their reserve before the deadline. All plans are simulated over the same drawn courses.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75)
 BACKUPS = (0.0, 0.5, 1.0)
-# Shares of the time to the deadline that a plan keeps in reserve at its end.
+# Reserves between a plan's end and the deadline, as shares of the time to the deadline.
 RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
 COURSES = 200
 _REFINED = 5
-MOST = 1_000_000  # free nodes
+MOST = 1_000_000  # upper limit of the number of free nodes
 LONGEST = 31 * 24 * HOUR  # seconds until a deadline
-EARLY = (0.5, 0.75, 0.875)  # further reserves that are tried, as shares of the time to the deadline
+EARLY = (0.5, 0.75, 0.875)  # larger reserves that are tried as well, as shares of the time to the deadline
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the menu.
+    """A row of the menu: a plan for one deadline.
 
     Attributes:
-        plan: what is offered.
-        reached: whether it has the probability that was asked for.
-        cloud_only: what the same deadline costs without the cluster; None where a stage needs the cluster,
-            or there is none.
+        plan: the offered plan.
+        reached: whether the plan has the requested probability.
+        cloud_only: the cost of the same deadline in the cloud alone; None where a stage needs the cluster or
+            no stage can use it.
         reserve: seconds between the plan's end and the deadline.
     """
 
@@ -65,14 +65,14 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """What does not depend on the deadline.
+    """The inputs of planning that do not depend on the deadline.
 
     Attributes:
-        workflow, profile, prices, forecast: as their records say; the profile is complete.
-        paces: of the stages.
+        workflow, profile, prices, forecast: the inputs' records; the profile has an entry for each stage.
+        paces: the stages' speeds.
         start: seconds since the epoch.
         cluster: the name of the cluster's platform.
-        notes: assumptions, for people.
+        notes: assumptions, as text.
     """
 
     workflow: Workflow
@@ -99,10 +99,10 @@ def menu(
     Args:
         case: the workflow, prices, profile and forecast.
         deadlines: seconds since the epoch.
-        probability: that each plan is to have.
-        courses: how many each plan is judged by.
-        seed: of all draws.
-        advance: told one step for each deadline.
+        probability: the required probability of meeting the deadline.
+        courses: number of simulated courses of each plan.
+        seed: the seed of all random draws.
+        advance: called with 1 after each deadline, for a progress bar.
 
     Raises:
         UsageError: a deadline is in the past or shorter than the critical path; all of them are named.
@@ -118,7 +118,7 @@ def menu(
 
 
 def check(case: Case, deadlines: Sequence[float]) -> None:
-    """Refuse deadlines that nothing can meet. Raises UsageError that names each."""
+    """Refuse deadlines that no plan can meet. Raises UsageError that names all of them."""
     shortest, path = critical_path(case.paces)
     wrong = []
     for deadline in deadlines:
@@ -138,10 +138,10 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
 
 
 def outside(length: float) -> str:
-    """Return why nothing is planned for a deadline, empty where it can be.
+    """Return why a deadline lies outside the planned range; '' where it lies within.
 
     Args:
-        length: seconds from now.
+        length: seconds from now to the deadline.
     """
     if -0.5 <= length <= 0:
         return "a deadline is now"
@@ -160,13 +160,13 @@ def judged(
     Args:
         case: the workflow, prices, profile and forecast.
         deadline: seconds since the epoch.
-        quantile: of the free nodes that it counts on.
-        reserve: seconds before the deadline at which it is to end.
-        settings: how it is carried out.
-        drawn: the courses.
+        quantile: the quantile of free nodes that the plan assumes.
+        reserve: seconds between the plan's end and the deadline.
+        settings: how the plan is carried out.
+        drawn: the random draws of the courses.
 
     Raises:
-        UsageError: there is no such plan.
+        UsageError: no schedule ends in time.
     """
     hours = math.ceil((deadline - case.start) / HOUR)
     made = _schedule(case, deadline, quantile, reserve, slots=False)
@@ -223,12 +223,12 @@ def cheapest(
     Args:
         case: the workflow, prices, profile and forecast.
         deadline: seconds since the epoch.
-        probability: that it is to have.
-        drawn: the courses.
+        probability: the required probability of meeting the deadline.
+        drawn: the random draws of the courses.
         earlier: offers for earlier deadlines, which may cost less.
 
     Raises:
-        UsageError: there is no plan at all.
+        UsageError: no schedule ends in time.
     """
     length = deadline - case.start
     tries = _Tries(case, deadline, probability, drawn)
@@ -272,7 +272,7 @@ class _Tries:
         self._place = 4
 
     def _plan(self, quantile: float, backup: float, reserve: float) -> Plan | None:
-        """Return a plan, None where there is no time for so long a reserve."""
+        """Return the plan with these parameters; None where the reserve leaves too little time."""
         settings = Settings(backup=backup)
         try:
             plan = judged(self._case, self._deadline, quantile, reserve, settings, self._drawn)
@@ -287,9 +287,9 @@ class _Tries:
         return (plan.probability or 0.0) >= self._asked
 
     def latest(self, quantile: float, backup: float, length: float) -> tuple[Plan, float] | None:
-        """Return the plan with the smallest of ``RESERVES`` that is likely enough, None where none is.
+        """Return the plan with the smallest reserve of ``RESERVES`` that reaches the probability, or None.
 
-        The search begins where the last one ended: plans differ little in the reserve that they need.
+        The search begins at the reserve that the last search found, since plans need similar reserves.
         """
         found = None
         number, step = self._place, 0
@@ -310,12 +310,12 @@ class _Tries:
         return found
 
     def ending(self, quantile: float, backup: float, reserve: float) -> tuple[Plan, float] | None:
-        """Return the plan with a reserve, None where it is not likely enough."""
+        """Return the plan with a given reserve; None where it does not reach the probability."""
         plan = self._plan(quantile, backup, reserve)
         return (plan, reserve) if plan is not None and self._enough(plan) else None
 
     def refined(self, plan: Plan, reserve: float, length: float) -> tuple[Plan, float]:
-        """Return a plan with its reserve brought down to what the probability needs."""
+        """Return a plan whose reserve is reduced to what the required probability needs."""
         low = max((share * length for share in RESERVES if share * length < reserve), default=reserve)
         high = reserve
         for _ in range(_REFINED):
@@ -333,14 +333,15 @@ def _rank(plan: Plan) -> tuple[float, float]:
 
 
 def cloud_only(case: Case, deadline: float, reserve: float) -> float | None:
-    """Return what a deadline costs in the cloud alone, None where a stage needs the cluster or there is none.
+    """Return a deadline's cost in the cloud alone; None where a stage needs the cluster or none can use it.
 
-    It is counted as a course is: instances by the second, files, and the results that leave the cloud.
+    The cost counts instances by the second, files, and the transfer of results out of the cloud, as in a
+    simulated course.
 
     Args:
         case: the workflow and prices.
         deadline: seconds since the epoch.
-        reserve: seconds before the deadline at which the plan is to end.
+        reserve: seconds between the plan's end and the deadline.
     """
     if any(pace.cloud is None for pace in case.paces) or all(pace.hpc is None for pace in case.paces):
         return None
@@ -354,7 +355,7 @@ def cloud_only(case: Case, deadline: float, reserve: float) -> float | None:
 
 
 def worked(paces: tuple[Pace, ...]) -> float:
-    """Return what all tasks cost in the cloud by the second, without idle time."""
+    """Return the cost of all tasks in the cloud, billed by the second without idle time."""
     return sum(pace.task_price * pace.stage.tasks for pace in paces)
 
 
@@ -363,7 +364,7 @@ def constant(nodes: Sequence[float], made: float) -> FreeForecast:
 
     Args:
         nodes: one number, or the quantiles 10, 50 and 90 %.
-        made: seconds since the epoch.
+        made: time of the forecast, seconds since the epoch.
 
     Raises:
         UsageError: the numbers are neither one nor three rising ones from 0.

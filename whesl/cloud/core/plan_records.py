@@ -1,7 +1,8 @@
-"""What plans are made of, and what runs them: workflows, prices, profiles, forecasts, schedules, plans.
+"""Records of planning: workflows, prices, profiles, forecasts, schedules, plans.
 
-DPB is the profile, CCM the prices, RAP the forecast, WSB makes the schedule. Times are seconds since the
-epoch, durations seconds, sizes bytes, prices in the price list's currency.
+In the document's terms, the profile is DPB, the prices are CCM, the forecast is RAP, and WSB builds the
+schedule. Times are seconds since the epoch, durations seconds, sizes bytes, prices in the price list's
+currency.
 """
 
 from __future__ import annotations
@@ -11,28 +12,28 @@ from enum import Enum
 import msgspec
 
 HOUR = 3600.0
-# The name of the cluster's nodes among the platforms.
+# Platform name of the cluster's nodes.
 CLUSTER = "cluster"
-# DPB: what a stage takes on a platform on which it was not measured.
+# DPB's run time, in seconds, of a stage on a platform on which it was not measured.
 DEFAULT_SECONDS = 300.0
 
 
 class Domain(str, Enum):
-    """Where a task runs and where data lies."""
+    """A side of the run where tasks run and data lie."""
 
     HPC = "hpc"
     CLOUD = "cloud"
 
 
 class Processor(str, Enum):
-    """What a stage needs and a platform has."""
+    """The kind of processor that a stage needs or a platform has."""
 
     CPU = "cpu"
     GPU = "gpu"
 
 
 class Purpose(str, Enum):
-    """Why a cloud instance was asked for."""
+    """The reason for which a cloud instance is requested."""
 
     SCHEDULED = "scheduled"
     BACKUP = "backup"
@@ -43,10 +44,10 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that a task reads or writes.
 
     Attributes:
-        name: relative to the run's directory on either side.
-        size: in bytes.
-        source: where it lies on the host that the run is begun on; '' where it is among the run's data.
-        executable: whether it is a program.
+        name: path relative to the run's directory on either side.
+        size: bytes.
+        source: path on the host that begins the run; '' where the file lies among the run's data.
+        executable: whether the file is a program.
     """
 
     name: str
@@ -56,18 +57,18 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """One task.
+    """One task of a workflow.
 
     Attributes:
         name: unique in the workflow.
-        stage: its stage's name.
-        parents: names of the tasks that have to be done before.
-        command: program and arguments; empty where only planning is wanted.
-        script: run by ``command``, which gets its path as last argument; '' for none. The output is the
-            task's directory as a whole then.
-        directory: where it runs, relative to the run's directory on either side; '' for the run's own.
-        inputs, outputs: its files.
-        seconds: a run time that is known beforehand; None for none.
+        stage: name of the task's stage.
+        parents: names of the tasks that have to end before this one starts.
+        command: program and arguments; empty where the workflow is only planned.
+        script: text of a script that ``command`` runs, with the script's path as last argument; '' for none.
+            A task with a script has its whole directory as output.
+        directory: working directory relative to the run's directory on either side; '' for the run's own.
+        inputs, outputs: the files that the task reads and writes.
+        seconds: run time that the workflow states; None where it states none.
     """
 
     name: str
@@ -93,12 +94,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: unique in the workflow.
-        tasks: how many.
+        tasks: number of tasks.
         parents: edges from other stages.
-        processor: what it needs.
-        input_bytes, output_bytes: of one task, in the mean.
-        seconds: a task's mean run time where it is known; None for none.
-        checkpoints: whether a task that is broken off goes on where it was.
+        processor: the kind of processor that the tasks need.
+        input_bytes, output_bytes: mean bytes of one task.
+        seconds: mean run time of a task; None where it is not known.
+        checkpoints: whether an interrupted task continues from its checkpoint.
     """
 
     name: str
@@ -119,14 +120,14 @@ class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[Task, ...] = ()
 
     def stage(self, name: str) -> Stage:
-        """Return a stage by its name. Raises KeyError."""
+        """Return the stage with a name. Raises KeyError where the workflow has no such stage."""
         for stage in self.stages:
             if stage.name == name:
                 return stage
         raise KeyError(name)
 
     def children(self, name: str) -> tuple[str, ...]:
-        """Return the names of the stages that depend on one."""
+        """Return the names of the stages that depend on a stage."""
         return tuple(s.name for s in self.stages if any(d.parent == name for d in s.parents))
 
 
@@ -135,14 +136,14 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: an instance type (``c5a.4xlarge``) or a kind of the cluster's nodes.
-        domain: whose it is.
-        processor: what it has. A GPU platform also takes CPU stages; a CPU platform no GPU stage.
-        price: for one hour; 0 on the cluster.
+        domain: the side that the machines belong to.
+        processor: the machines' kind of processor. GPU machines also run CPU stages, but not vice versa.
+        price: price of one hour; 0 on the cluster.
         start: seconds from the request to the first task, 120 for a cloud ([Mao12] in the document).
-        limit: most instances at once.
-        spot: the price of an hour that the provider may end at any moment; None where there is none.
-        revoked: share of the spot instances that are taken away in an hour.
-        on_spot: whether ``price`` is the spot price, and instances may be taken away.
+        limit: largest number of instances at once.
+        spot: price of an hour of a spot instance; None where the provider offers none.
+        revoked: share of the spot instances that the provider revokes in an hour.
+        on_spot: whether ``price`` is the spot price, so that instances may be revoked.
         assumed: whether the price is an assumption of this project.
     """
 
@@ -159,11 +160,11 @@ class Platform(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def losses(self) -> float:
-        """Return the share of the instances that are taken away in an hour."""
+        """Return the share of the instances that the provider revokes in an hour."""
         return self.revoked if self.on_spot else 0.0
 
     def takes(self, processor: Processor) -> bool:
-        """Return whether a stage that needs ``processor`` can run on it."""
+        """Return whether a stage that needs ``processor`` can run on this platform."""
         return self.processor is Processor.GPU or processor is Processor.CPU
 
 
@@ -171,15 +172,15 @@ class PriceList(msgspec.Struct, frozen=True, kw_only=True):
     """The cloud cost model (CCM), valid on one day.
 
     Attributes:
-        dated: ISO date.
-        source: where the prices come from.
-        currency: of all prices.
-        platforms: of the cloud.
-        read, write: one GB (1e9 bytes) from or to the cloud's file system.
-        stored: one GB there for an hour.
-        leaving: one GB from the cloud to the cluster; into the cloud is free.
-        least: seconds that an instance is billed for at least.
-        assumptions: what of it is printed nowhere.
+        dated: ISO date of the prices.
+        source: origin of the prices.
+        currency: currency of all prices.
+        platforms: the cloud's platforms.
+        read, write: price of reading or writing one GB (1e9 bytes) in the cloud's file system.
+        stored: price of storing one GB in the cloud's file system for an hour.
+        leaving: price of copying one GB from the cloud to the cluster; the other direction is free.
+        least: smallest number of seconds that an instance is billed for.
+        assumptions: the prices that the source does not state, as text.
     """
 
     dated: str
@@ -194,7 +195,7 @@ class PriceList(msgspec.Struct, frozen=True, kw_only=True):
     assumptions: tuple[str, ...] = ()
 
     def platform(self, name: str) -> Platform:
-        """Return a platform by its name. Raises KeyError."""
+        """Return the platform with a name. Raises KeyError where the list has no such platform."""
         for platform in self.platforms:
             if platform.name == name:
                 return platform
@@ -202,15 +203,15 @@ class PriceList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the profile: a stage on a platform.
+    """An entry of the profile: the run time of one stage on one platform.
 
     Attributes:
-        stage, platform: names.
+        stage, platform: names of the stage and the platform.
         seconds: mean run time of a task.
-        deviation: its standard deviation.
-        count: tasks that were measured; 0 for an estimate.
-        input_bytes, output_bytes: of one task, in the mean.
-        estimated: why there is an estimate instead; '' for a measurement.
+        deviation: standard deviation of the tasks' run times, in seconds.
+        count: number of measured tasks; 0 for an estimate.
+        input_bytes, output_bytes: mean bytes of one task.
+        estimated: how an estimate was made; '' for a measurement.
     """
 
     stage: str
@@ -227,12 +228,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The dynamic performance benchmark (DPB).
 
     Attributes:
-        workflow: its name.
-        measurements: at most one for each stage and platform.
-        sampled: tasks that were run for it.
-        seconds, cost: what it took; both count against deadline and budget.
-        measured: when it was taken, seconds since the epoch; 0 where nothing was measured.
-        copied: bytes a second of one file's copy between the sides; 0 where none was measured.
+        workflow: the workflow's name.
+        measurements: at most one entry for each stage and platform.
+        sampled: number of tasks that were run for the profile.
+        seconds, cost: duration and cost of the measurement; both count against deadline and budget.
+        measured: time of the measurement, seconds since the epoch; 0 where no task was measured.
+        copied: bytes a second of one file's copy between the sides; 0 where no copy was measured.
     """
 
     workflow: str
@@ -244,7 +245,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     copied: float = 0.0
 
     def of(self, stage: str, platform: str) -> Measurement | None:
-        """Return an entry, None where there is none."""
+        """Return the entry of a stage on a platform, or None."""
         for entry in self.measurements:
             if entry.stage == stage and entry.platform == platform:
                 return entry
@@ -255,12 +256,12 @@ class FreeForecast(msgspec.Struct, frozen=True, kw_only=True):
     """The resource availability predictor's answer (RAP): quantiles of the least free nodes in each hour.
 
     Attributes:
-        made: when, seconds since the epoch.
-        start: where hour 1 begins.
-        capacity: nodes of the cluster.
-        levels: of the quantiles, rising: (0.1, 0.5, 0.9).
-        nodes: for each hour its quantiles, each row rising.
-        source: which predictor.
+        made: time of the forecast, seconds since the epoch.
+        start: begin of the first hour, seconds since the epoch.
+        capacity: number of the cluster's nodes.
+        levels: the quantiles' probabilities, rising: (0.1, 0.5, 0.9).
+        nodes: a row of quantiles for each hour, each row rising.
+        source: name of the predictor.
     """
 
     made: float
@@ -282,17 +283,17 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """What one stage gets of one platform in one hour.
+    """The nodes of one platform that one stage gets in one hour.
 
     Attributes:
-        hour: from 0.
-        stage: its name.
-        domain: whose nodes.
-        platform: an instance type, or the cluster's.
-        nodes: executors that are to work.
-        target: tasks that they are to do in this hour.
-        stays: of the nodes, those whose request goes on from an hour before.
-        hours: of the requests for the others.
+        hour: number of the hour, from 0.
+        stage: name of the stage.
+        domain: the side that the nodes belong to.
+        platform: an instance type, or the cluster's platform.
+        nodes: number of working executors.
+        target: number of tasks that these executors do in this hour.
+        stays: number of these nodes whose request began in an earlier hour.
+        hours: length, in hours, of the requests that begin in this hour.
     """
 
     hour: int
@@ -314,15 +315,14 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask for, hour by hour.
+    """The nodes and instances to request in each hour.
 
     Attributes:
-        start: seconds since the epoch.
-        deadline: likewise.
-        assignments: by hour, then stage.
-        windows: of the stages.
-        slots: where they were asked for; empty in long schedules.
-        quantile: of the forecast that it counts on.
+        start, deadline: seconds since the epoch.
+        assignments: sorted by hour, then stage.
+        windows: the stages' windows.
+        slots: the stages' slots; empty where they were not requested or the schedule is long.
+        quantile: the quantile of the forecast that the schedule assumes.
     """
 
     start: float
@@ -334,7 +334,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """A cost estimate by its parts; the backup is expected, and is not part of the document's estimate."""
+    """A cost estimate by its parts; ``backup`` is an expected value outside the document's estimate."""
 
     instances: float = 0.0
     files: float = 0.0
@@ -345,7 +345,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> float:
-        """Return all but the backup, as the document estimates it."""
+        """Return the cost without the backup, which is the document's estimate."""
         return self.instances + self.files + self.storage + self.transfer + self.benchmark
 
 
@@ -354,8 +354,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         long, short: intervals of the adaptive resource scaler (ARS), in seconds.
-        preload: whether inputs are copied as soon as a task has its domain.
-        rebalance: whether an hour makes up for what the hours before have not done.
+        preload: whether inputs are copied as soon as a task is mapped to a domain.
+        rebalance: whether an hour also does the tasks that earlier hours have missed.
         backup: share of the cluster's nodes that the cloud backs up, from 0 to 1.
     """
 
@@ -370,14 +370,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One row of the menu.
 
     Attributes:
-        schedule: what to ask for.
-        cost: what the cloud will cost.
-        expected_cost: the mean over the simulated courses, backup included.
-        probability: of all tasks done at the deadline; None where it was not estimated.
+        schedule: the nodes and instances to request.
+        cost: the estimated cost of the cloud.
+        expected_cost: mean cost over the simulated courses, backup included.
+        probability: probability that all tasks are done at the deadline; None where it was not estimated.
         cluster_hours, cloud_hours: node-hours.
-        settings: how it is carried out.
-        spot: whether it counts on spot instances, and their prices.
-        notes: assumptions and estimates that it rests on.
+        settings: how the plan is carried out.
+        spot: whether the plan uses spot instances at spot prices.
+        notes: assumptions and estimates behind the plan, as text.
     """
 
     schedule: Schedule

@@ -1,7 +1,7 @@
-"""Courses that a plan may take: free nodes and run times are drawn, the scaler's rules are followed.
+"""Simulates courses of a plan: free nodes and run times are drawn at random, the scaler's rules apply.
 
-Tasks are divisible here; each reaches the next stage when it is done, and takes its time there. What tasks
-as a whole add to the end is drawn.
+Stages progress by fractions of tasks; each task feeds the next stage when it is done. The delay that
+indivisible tasks add at the end is drawn at random.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 _STEP = 300.0
 _MANY = 30.0  # a Poisson distribution with a mean above this is replaced by its mean
 _GOLDEN = 0.6180339887498949  # the golden ratio spreads one random draw over all stages
-_DONE = 1 - 1e-9  # share of a stage from which on it counts as done
+_DONE = 1 - 1e-9  # share of a stage's tasks at which the stage counts as done
 _executor_tasks, _request_hours = jit_inner(executor_tasks), jit_inner(request_hours)
-# Rows of the array ``now``: what is known of a stage within one course and one hour.
+# Row numbers of the array ``now``, the state of each stage within one course and one hour.
 SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY, IDLE, HOURS = range(11)
-# Columns of the sums of a course.
+# Column numbers of the array of each course's sums.
 COST, BACKUP, CLUSTER, CLOUDY, LAST = range(5)
 
 
 class Courses(NamedTuple):
-    """What became of a plan in each course.
+    """The result of a plan in each simulated course.
 
     Attributes:
-        finished: when the last task was done, seconds after the start; infinite if not by the deadline.
-        cost: of the instances, files and transfers.
-        backup: the backup's part of it.
+        finished: end of the last task, seconds after the start; infinite where it misses the deadline.
+        cost: cost of the instances, files and transfers.
+        backup: the part of ``cost`` that backup instances cause.
         cluster_hours, cloud_hours: node-hours.
     """
 
@@ -56,19 +56,19 @@ class _Stages(NamedTuple):
     """The tables of a scaler's state as arrays.
 
     Attributes:
-        tasks: of each stage, shape (stages,).
-        hpc, cloud: seconds of a task, infinite where it cannot run there.
-        price: of an instance's hour.
-        end: of the stage by the schedule, seconds after its start.
-        delay: seconds until an instance works: it starts, and its first input is copied.
-        kept: share of a node's hour that is left beside the checkpoints at its begin and end.
-        revoked: share of the instances that are taken away in an hour.
-        limit: most instances.
-        nodes, instances, planned, hours: by hour, shape (stages, hours).
-        whole: whether a task that is broken off begins anew.
+        tasks: number of each stage's tasks, shape (stages,).
+        hpc, cloud: seconds of a task on either side, infinite where it cannot run there.
+        price: price of an instance's hour.
+        end: planned end of the stage, seconds after the schedule's start.
+        delay: seconds from an instance's request until its first input is copied.
+        kept: share of a node's hour that remains beside the checkpoints at its begin and end.
+        revoked: share of the instances that the provider revokes in an hour.
+        limit: largest number of instances.
+        nodes, instances, planned, hours: the scaler's tables by hour, shape (stages, hours).
+        whole: whether an interrupted task starts again from its beginning.
         longest: hours of the longest request.
-        parents: places, -1 for none, shape (stages, most parents).
-        barrier: likewise.
+        parents: row numbers of the parents, filled up with -1, shape (stages, most parents).
+        barrier: whether each parent is a barrier, shape (stages, most parents).
     """
 
     tasks: NDArray[np.float64]
@@ -128,14 +128,14 @@ def follow(
     free: NDArray[np.float64],
     drawn: Draws,
 ) -> Courses:
-    """Return what becomes of a plan in each course.
+    """Return the result of a plan in each course.
 
     Args:
-        state: the scaler's, before its first event.
-        paces: of the stages.
-        prices: of the cloud's files and transfers.
-        free: nodes of each course and hour.
-        drawn: run times and lateness.
+        state: the scaler's state before its first event.
+        paces: the stages' speeds.
+        prices: the cloud's prices of files and transfers.
+        free: number of free nodes, shape (courses, hours).
+        drawn: the random run times and delays of the courses.
     """
     stages, settings = _stages(state, paces, drawn.wide), state.settings
     count, length = len(free), state.deadline - state.start
@@ -176,7 +176,7 @@ def _all(
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
-    """Follow all courses; fill in their sums and the tasks that each stage does in the cloud.
+    """Simulate all courses; fill in their sums and the number of tasks that each stage does in the cloud.
 
     ``past`` has the share of each stage that was done at the beginning of each step, shape (stages, steps);
     ``requests`` the nodes that were granted in each hour, and for how many hours, shape (2, stages, hours).
@@ -234,7 +234,7 @@ def _all(
 
 @jit_inner
 def _reached(stages: _Stages, stage: int, share: NDArray[np.float64]) -> float:
-    """Return the share of a stage that its parents feed, from the share of each stage that is done."""
+    """Return the share of a stage's tasks whose inputs exist, given the share of each stage that is done."""
     found = 1.0
     for number in range(stages.parents.shape[1]):
         parent = stages.parents[stage, number]
@@ -277,7 +277,7 @@ def _fed(
 
 @jit_inner
 def _open(stages: _Stages, stage: int, now: NDArray[np.float64]) -> float:
-    """Return when the parents that a stage waits for as a whole are done, 0 for none."""
+    """Return the time at which all barrier parents of a stage are done; 0 for a stage without barriers."""
     found = 0.0
     for number in range(stages.parents.shape[1]):
         parent = stages.parents[stage, number]
@@ -308,11 +308,11 @@ def _ask(
     requests: NDArray[np.float64],
     now: NDArray[np.float64],
 ) -> None:
-    """Ask for an hour as the scaler does: nodes, instances by the schedule, instances as backup."""
+    """Request nodes, scheduled instances and backup instances for an hour, by the scaler's rules."""
     known = stages.nodes.shape[1]
     for stage in range(len(stages.tasks)):
         tasks = stages.tasks[stage]
-        # After the first hour the scaler counts on the run times that it has seen.
+        # After the first hour the scaler uses measured run times.
         hpc = stages.hpc[stage] * (factors[stage, 0] if hour else 1.0)
         cloud = stages.cloud[stage] * (factors[stage, 1] if hour else 1.0)
         late = max(stages.end[stage] - hour * 3600.0, LATE * short)
@@ -325,7 +325,7 @@ def _ask(
         most = max(0.0, _reached(stages, stage, now[REACHED]) * tasks - done)
         need = min(max(need, 0.0), most)
         now[REACHED, stage] += need / tasks
-        # Tasks that a node does in its time, and those of them that the hour or the stage counts on.
+        # each: tasks of a node during its whole request; soon: tasks of a node within this hour or the stage.
         each, soon, hours = 0.0, 0.0, 1
         if hpc < np.inf and not stages.whole[stage]:
             each = soon = seconds / hpc
@@ -369,7 +369,7 @@ def _ended(
     moment: float,
     until: float,
 ) -> tuple[float, float, float]:
-    """Return tasks that end on the cluster, when the last one does, and when one may begin at the latest."""
+    """Return the tasks that end on the cluster, the last one's end, and the latest possible begin."""
     found, last, latest = 0.0, 0.0, 0.0
     for hour in range(int(moment / 3600.0 + 1e-9) + 1):
         over = (hour + requests[1, stage, hour]) * 3600.0
@@ -383,7 +383,7 @@ def _ended(
             continue
         most = float(_executor_tasks(over - begin, hpc, expected, over - begin))
         low, high = max(0.0, moment - begin) / hpc, (min(until, over) - begin) / hpc
-        if hpc > _STEP:  # shorter tasks end several times within a step
+        if hpc > _STEP:  # several shorter tasks end within a step
             low, high = np.floor(low + 1e-6), np.floor(high + 1e-6)
         low, high = min(low, most), min(high, most)
         if high > low:
@@ -429,8 +429,8 @@ def _advance(
         tasks, share = stages.tasks[stage], now[SHARE, stage]
         past[stage, step] = share
         left = (1 - share) * tasks
-        # Whoever has a task ends it, however little is left as a whole; who has none is given back, the
-        # backup first.
+        # Executors with a task finish it even where few tasks are left; idle executors are released, backup
+        # instances first.
         most = max(now[BUSY, stage], np.ceil(left - 1e-6)) if left > 0 else 0.0
         granted = min(now[GRANTED, stage], most)
         own = min(now[OWN, stage], most - granted)
@@ -438,12 +438,12 @@ def _advance(
         now[BUSY, stage] = granted + own + spare
         hpc = stages.hpc[stage] * factors[stage, 0]
         cloud = stages.cloud[stage] * factors[stage, 1]
-        # New instances and the backup start late.
+        # New scheduled instances and backup instances work only after their start-up delay.
         lost = min(stages.delay[stage], span) if first else 0.0
         fresh = min(now[FRESH, stage], own)
         there = ((own - fresh) * span + (fresh + spare) * (span - lost)) / cloud
         if stages.revoked[stage] > 0:
-            # A lost instance loses half a task on average, and is replaced at the next short interval.
+            # A revoked instance loses half a task on average, and the next short interval replaces it.
             mean = stages.revoked[stage] * (own + spare) * span / 3600.0
             gone = _poisson(mean, (loss + _GOLDEN * stage) % 1.0)
             there -= min(there, gone * (0.5 + (stages.delay[stage] + short / 2) / cloud))
@@ -452,7 +452,7 @@ def _advance(
         ended, last, latest = granted * span / hpc, 0.0, until
         if stages.whole[stage]:
             ended, last, latest = _ended(stages, stage, factors, requests, opened, moment, until)
-            # Instances that found no task in time take one later.
+            # Cluster nodes that found no task in this step take one in a later step.
             ended += now[IDLE, stage]
         elif hpc < np.inf:
             ended *= stages.kept[stage] * max(0.0, until - begin) / span
@@ -460,7 +460,7 @@ def _advance(
         worked = ended + there
         if worked > 0 and now[BUSY, stage] > 0:
             rate = granted / hpc + (own + spare) / cloud
-            length = (granted + own + spare) / rate  # seconds of a task
+            length = (granted + own + spare) / rate  # mean seconds of a task over both sides
             fed = _fed(stages, stage, now, past, until, length)
             if stages.whole[stage] and there == 0.0:
                 fed = min(fed, _fed(stages, stage, now, past, min(until, latest + length), length))

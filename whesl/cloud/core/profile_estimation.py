@@ -1,4 +1,4 @@
-"""DPB: what is to be measured, and estimates for what was not."""
+"""The profile (DPB): which tasks to measure, and estimates for stages without a measurement."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from whesl.cloud.core.plan_records import (
     Workflow,
 )
 
-# The document's size of the benchmark: 5 % of the tasks or one hour, whichever is over first.
+# The document's size of the benchmark: 5 % of the tasks or one hour, whichever is reached first.
 SHARE, LONGEST = 0.05, HOUR
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """How many tasks of a stage are run on a platform."""
+    """The number of a stage's tasks that the benchmark runs on one platform."""
 
     stage: str
     platform: str
@@ -30,17 +30,17 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sample(workflow: Workflow, platforms: tuple[Platform, ...], share: float = SHARE) -> tuple[Sample, ...]:
-    """Return what the benchmark runs: the share of each stage, spread over the platforms that take it.
+    """Return the benchmark's tasks: a share of each stage, spread over the platforms that can run the stage.
 
     Args:
         workflow: the workflow.
-        platforms: of cluster and cloud.
-        share: of all tasks, over all platforms together; at least one task each.
+        platforms: the platforms of cluster and cloud.
+        share: share of a stage's tasks over all platforms together; each platform gets at least one task.
     """
     found = []
     for stage in workflow.stages:
         able = [platform for platform in platforms if platform.takes(stage.processor)]
-        # No more than there are tasks: each is done once, and its result is kept.
+        # The counts of all platforms sum up to at most the stage's tasks, since each task runs only once.
         each = max(1, math.ceil(stage.tasks * share / max(1, len(able))))
         left = stage.tasks
         for platform in able:
@@ -52,7 +52,7 @@ def sample(workflow: Workflow, platforms: tuple[Platform, ...], share: float = S
 
 
 def sized(workflow: Workflow, measured: Profile) -> Workflow:
-    """Return a workflow whose stages have the sizes that were measured; the others keep what is stated."""
+    """Return a workflow with measured data sizes; stages without a measurement keep their sizes."""
     made = []
     for stage in workflow.stages:
         own = [one for one in measured.measurements if one.stage == stage.name and one.count]
@@ -68,16 +68,16 @@ def sized(workflow: Workflow, measured: Profile) -> Workflow:
 
 
 def complete(workflow: Workflow, measured: Profile, platforms: tuple[Platform, ...]) -> Profile:
-    """Return a profile with an entry for each stage and each platform that takes it.
+    """Return a profile with an entry for each stage on each platform that can run the stage.
 
-    What is missing is, in this order, the run time that the workflow states; the time on a measured platform
-    times the two platforms' ratio over the stages that were measured on both; the document's five minutes.
-    ``Measurement.estimated`` says which.
+    A missing run time is estimated by the first of these that exists: the run time that the workflow states;
+    the run time on a measured platform, times the ratio of both platforms over the stages that were measured
+    on both; the document's five minutes. ``Measurement.estimated`` names the choice.
 
     Args:
         workflow: the workflow.
-        measured: what there is, maybe nothing.
-        platforms: of cluster and cloud.
+        measured: a profile with any number of entries.
+        platforms: the platforms of cluster and cloud.
     """
     entries = []
     for stage in workflow.stages:
@@ -113,7 +113,7 @@ def _estimated(stage: Stage, platform: Platform, measured: Profile) -> Measureme
 
 
 def _ratio(measured: Profile, known: str, wanted: str) -> float:
-    """Return how much longer tasks take on ``wanted``, over the stages measured on both; 1 for none."""
+    """Return the mean ratio of run times, ``wanted`` to ``known``; 1 without stages measured on both."""
     ratios = []
     for one in measured.measurements:
         other = measured.of(one.stage, wanted) if one.platform == known and one.count else None
@@ -123,7 +123,7 @@ def _ratio(measured: Profile, known: str, wanted: str) -> float:
 
 
 def estimates(profile: Profile) -> tuple[str, ...]:
-    """Return one line for each way in which entries were estimated, for people."""
+    """Return one line of text for each way in which entries were estimated."""
     ways: dict[str, list[str]] = {}
     for one in profile.measurements:
         if one.estimated:

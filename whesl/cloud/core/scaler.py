@@ -1,6 +1,6 @@
-"""ARS: asks for nodes every hour by the schedule, and every five minutes gives back what backs them up.
+"""The scaler (ARS): requests nodes by the schedule every hour, releases unneeded backup every five minutes.
 
-``step(state, event, now)`` is the same in the simulator and in the real runner.
+The simulator and the real runner call the same ``step(state, event, now)``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from whesl.cloud.core.scaler_events import (
 )
 from whesl.cloud.core.stage_speed import Pace, executor_tasks, request_hours
 
-# Number of short intervals in which a late stage has to be done; chosen by WHESL, not by the document.
+# Number of short intervals in which a late stage has to finish; WHESL's choice, not the document's.
 LATE = 3.0
 
 
@@ -37,8 +37,8 @@ def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
     """Return the scaler's first state.
 
     Args:
-        plan: that was chosen.
-        paces: of the workflow's stages, as the plan was made with.
+        plan: the chosen plan.
+        paces: the stages' speeds with which the plan was made.
     """
     schedule = plan.schedule
     hours = max((one.hour for one in schedule.assignments), default=-1) + 1
@@ -85,11 +85,11 @@ def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
 
 
 def step(state: ScalerState, event: Event, now: float) -> tuple[ScalerState, tuple[Command, ...]]:
-    """Return the next state and what is to be done.
+    """Return the next state and the commands to carry out.
 
     Args:
-        state: as it was.
-        event: an interval that began, with what was counted; or run times that were measured.
+        state: the state before the event.
+        event: the begin of an interval with the present counts, or measured run times.
         now: seconds since the epoch.
     """
     if isinstance(event, PaceMeasured):
@@ -110,15 +110,15 @@ def step(state: ScalerState, event: Event, now: float) -> tuple[ScalerState, tup
 
 
 def needs(state: ScalerState, observation: Observation, hour: int) -> list[float]:
-    """Return the tasks of each stage that are to be done in an hour.
+    """Return the number of each stage's tasks that an hour has to do.
 
-    With rebalancing, what the hours before have done too little is added and what they did beyond the plan is
-    taken off. No stage is given more than its parents can have fed it by the end of the hour.
+    With rebalancing, tasks that earlier hours have missed are added, and tasks that they did beyond the plan
+    are subtracted. No stage gets more tasks than its parents can have fed by the end of the hour.
 
     Args:
-        state: the schedule.
-        observation: what is done now.
-        hour: of the schedule, from 0.
+        state: the scaler's state, with the schedule.
+        observation: the present counts.
+        hour: number of the schedule's hour, from 0.
     """
     found: list[float] = []
     for table, count in zip(state.tables, observation.stages, strict=True):
@@ -155,7 +155,7 @@ def _long(
         if state.settings.rebalance and request.each:
             needed = _executors(need, 1.0, request.each)
             if table.cloud is None:
-                # A stage that cannot run in the cloud has to catch up on the cluster.
+                # A stage that cannot run in the cloud catches up on the cluster.
                 asked = max(asked, needed)
             elif request.hours > 1:
                 asked = max(asked, min(needed, count.hpc_waiting))
@@ -175,12 +175,12 @@ def _long(
 
 
 class _Request(NamedTuple):
-    """The request for a node in an hour.
+    """The request for one cluster node that begins in an hour.
 
     Attributes:
-        hours: of the request.
-        each: tasks that a node does until its time is over, 0 where none ends.
-        soon: of those, what this hour counts on; of a request for several hours, what the stage counts on.
+        hours: length of the request.
+        each: tasks that the node does until its request ends, 0 where no task can end.
+        soon: tasks that end within this hour; in a request for several hours, before the stage's end.
     """
 
     hours: int
@@ -189,7 +189,7 @@ class _Request(NamedTuple):
 
 
 def _request(state: ScalerState, table: StageTable, hour: int, now: float) -> _Request:
-    """Return what a node of the cluster is asked for: a task that cannot be broken off has to end on it."""
+    """Return a cluster node's request, long enough for a task that cannot be interrupted."""
     if not table.hpc:
         return _Request(1, 0.0, 0.0)
     long, room = state.settings.long, _room(state, table, now)
@@ -209,28 +209,28 @@ def _request(state: ScalerState, table: StageTable, hour: int, now: float) -> _R
 
 
 def _room(state: ScalerState, table: StageTable, now: float) -> float:
-    """Return the seconds in which an hour's tasks are to be done.
+    """Return the seconds in which an hour's tasks have to be done.
 
-    It is the whole hour, or what is left of it where the stage or the schedule ends within it. A stage that
-    is behind its end catches up as fast as instances by the second allow: more of them for a shorter time.
+    This is the whole hour, or its part before the end of the stage or the schedule. A stage that has passed
+    its planned end catches up in ``LATE`` short intervals, with more instances for a shorter time.
     """
     room = min(state.settings.long, max(table.end - now, LATE * state.settings.short))
-    # At least a sixtieth of an hour's length, since hours may be shortened for a trial.
+    # The lower limit is a sixtieth of the hour, not a minute, since hours may be shortened for a trial.
     return max(state.settings.long / 60, min(room, state.deadline - now))
 
 
 def _instances(state: ScalerState, table: StageTable, rest: float, hour: int, room: float) -> int:
-    """Return the instances that do what the cluster's nodes, all granted, would leave of an hour's need."""
+    """Return the number of instances that do the ``rest`` of an hour's tasks beside the cluster's nodes."""
     planned = table.instances[hour] if hour < len(table.instances) else 0
     if not state.settings.rebalance:
         return min(planned, table.limit)
     assert table.cloud is not None
-    # Instances that run to the end of the hour; an hour that is cut short has fewer tasks for each.
+    # Instances run for ``room`` seconds; in a shortened hour each of them does fewer tasks.
     return min(table.limit, _executors(rest, table.cloud, room))
 
 
 def _executors(tasks: float, seconds: float, room: float) -> int:
-    """Return the number of executors for some tasks in some time; at most one for each task."""
+    """Return the number of executors that do ``tasks`` in ``room`` seconds, at most one for each task."""
     return max(0, math.ceil(tasks * min(1.0, seconds / room) - 1e-9))
 
 
@@ -243,13 +243,13 @@ def _scheduled(
     hour: int,
     until: float,
 ) -> None:
-    """Bring the scheduled instances to a number; each new one gets the end that is foreseen for it."""
+    """Start or end scheduled instances up to the wanted number; each new instance gets its planned end."""
     have = count.cloud_scheduled
     if have > instances:
         commands.append(EndInstances(stage=table.stage, count=have - instances, purpose=Purpose.SCHEDULED))
     ends: dict[float, int] = {}
     for number in range(have, instances):
-        # The hours that follow in which the schedule still has this instance.
+        # The last hour in which the schedule still uses this instance.
         last = hour
         while last + 1 < len(table.instances) and table.instances[last + 1] > number:
             last += 1
@@ -268,7 +268,7 @@ def _scheduled(
 
 
 def _backup(commands: list[Command], table: StageTable, count: StageCount, backup: int, until: float) -> None:
-    """Bring the backup instances to a number, until the end of the hour."""
+    """Start or end backup instances up to the wanted number; new ones run until the end of the hour."""
     have = count.cloud_backup
     if have > backup:
         commands.append(EndInstances(stage=table.stage, count=have - backup, purpose=Purpose.BACKUP))
@@ -292,7 +292,7 @@ def _short(
     for table, memory, count in zip(state.tables, state.stages, observation.stages, strict=True):
         missing = max(0, memory.asked - count.hpc_running)
         backup = min(memory.backup, math.ceil(state.settings.backup * missing - 1e-9))
-        # There are at most as many executors as unfinished tasks; executors that cost money are ended first.
+        # More executors than unfinished tasks are idle; those that cost money are ended first.
         left = table.tasks - count.done
         idle = max(0, count.hpc_running + count.cloud_scheduled + min(count.cloud_backup, backup) - left)
         backup -= min(backup, idle)
@@ -315,14 +315,14 @@ def _short(
 
 
 def expected(state: ScalerState, observation: Observation, now: float) -> float:
-    """Return when the workflow ends, counting on what can still be asked for.
+    """Return the expected end of the workflow with the executors that can still be requested.
 
-    Before its last hour a workflow can catch up from the next hour on, so the end is that of the critical
-    path; in the last hour it is what the executors of now need.
+    Before the schedule's last hour the workflow can still catch up, so the critical path gives the end. In
+    the last hour the present executors give it.
 
     Args:
-        state: the schedule.
-        observation: what is done and what runs.
+        state: the scaler's state, with the schedule.
+        observation: the present counts.
         now: seconds since the epoch.
     """
     last = now + state.settings.long >= state.deadline

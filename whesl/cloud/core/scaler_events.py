@@ -1,6 +1,6 @@
-"""What the adaptive resource scaler (ARS) is told, what it asks for, and what it remembers.
+"""Events, commands and state of the adaptive resource scaler (ARS).
 
-One core serves the simulator and the real runner. Both tell it counts, and keep the tasks' names.
+The simulator and the real runner use the same scaler. They give it counts of tasks, without names.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from whesl.cloud.core.plan_records import Purpose, Settings
 
 
 class StageCount(msgspec.Struct, frozen=True, kw_only=True):
-    """How one stage stands.
+    """The present counts of one stage.
 
     Attributes:
-        done: tasks, on either side.
-        ready: tasks whose parents are done, not yet running, in both queues.
-        running: tasks.
+        done: finished tasks, on both sides.
+        ready: tasks in both queues, whose parents are done and which do not run yet.
+        running: running tasks.
         hpc_waiting: requests that the cluster has not granted.
         hpc_running: executors on the cluster.
-        hpc_staying: of those, the ones whose time goes on for half an hour and more.
-        cloud_scheduled, cloud_backup: instances by purpose: starting ones too, none whose end has come.
+        hpc_staying: executors on the cluster that end in half an hour or later.
+        cloud_scheduled, cloud_backup: instances by purpose, including those that are starting.
     """
 
     done: int = 0
@@ -34,7 +34,7 @@ class StageCount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """All stages, in the order of the workflow's."""
+    """The counts of all stages, in the workflow's order."""
 
     stages: tuple[StageCount, ...]
 
@@ -46,17 +46,17 @@ class LongInterval(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class ShortInterval(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Five minutes are over."""
+    """A short interval of five minutes begins."""
 
     observation: Observation
 
 
 class PaceMeasured(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Tasks of a stage took longer or shorter than the profile says; the scaler counts on these from now on.
+    """New mean run times of a stage's tasks, which the scaler uses instead of the profile's.
 
     Attributes:
-        stage: its name.
-        hpc, cloud: mean seconds of a task; None leaves what was known.
+        stage: name of the stage.
+        hpc, cloud: mean seconds of a task on either side; None leaves the known value.
     """
 
     stage: str
@@ -76,14 +76,14 @@ class RequestNodes(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class WithdrawRequests(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Cancel requests that the cluster has not granted: at most ``count`` of those of ``stage``."""
+    """Cancel at most ``count`` requests of ``stage`` that the cluster has not granted."""
 
     stage: str
     count: int
 
 
 class StartInstances(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Start cloud instances; ``until`` is the end that is written down and given to each of them."""
+    """Start cloud instances, each with the end time ``until``."""
 
     stage: str
     platform: str
@@ -93,7 +93,7 @@ class StartInstances(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class EndInstances(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """End ``count`` instances of a stage after the task that each is working on, idle ones first."""
+    """End ``count`` instances of a stage, idle ones first; a working instance finishes its task."""
 
     stage: str
     count: int
@@ -101,7 +101,7 @@ class EndInstances(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class DeadlineAtRisk(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """At the pace of now the workflow ends at ``expected``, after its deadline."""
+    """At its present pace the workflow ends at ``expected``, after its deadline."""
 
     expected: float
     deadline: float
@@ -114,19 +114,19 @@ class StageTable(msgspec.Struct, frozen=True, kw_only=True):
     """A stage's part of the schedule by hours, as the scaler reads it.
 
     Attributes:
-        stage: its name.
-        tasks: how many.
-        parents: places of its parents, and which of them are barriers.
+        stage: name of the stage.
+        tasks: number of tasks.
+        parents: for each parent its place in the workflow, and whether it is a barrier.
         hpc, cloud: seconds of a task on either side; None where it cannot run there.
         platform: the instance type; '' for none.
-        limit: most instances of it.
-        nodes: of the cluster, by the hour in which they are asked for.
-        hours: of those requests, likewise.
-        whole: whether a task that is broken off begins anew.
+        limit: largest number of instances.
+        nodes: number of cluster nodes to request, by hour.
+        hours: length of these requests in hours, by hour.
+        whole: whether an interrupted task starts again from its beginning.
         longest: hours of the longest request.
-        instances: of the cloud, by hour.
-        planned: tasks done at the end of each hour, by the schedule.
-        end: when its last task is to be done, seconds since the epoch.
+        instances: number of cloud instances, by hour.
+        planned: number of tasks that the schedule has done at the end of each hour.
+        end: planned end of the last task, seconds since the epoch.
     """
 
     stage: str
@@ -146,11 +146,11 @@ class StageTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StageMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What the scaler remembers of a stage within the hour.
+    """A stage's state that the scaler keeps within the hour.
 
     Attributes:
-        asked: nodes that the cluster was to give in this hour.
-        backup: backup instances that were wanted last.
+        asked: number of cluster nodes that this hour needs.
+        backup: number of backup instances that the last interval wanted.
     """
 
     asked: int = 0
@@ -161,12 +161,12 @@ class ScalerState(msgspec.Struct, frozen=True, kw_only=True):
     """The scaler between two events.
 
     Attributes:
-        start, deadline: of the schedule, seconds since the epoch.
-        settings: intervals and what is switched on.
+        start, deadline: begin and deadline of the schedule, seconds since the epoch.
+        settings: intervals and switches.
         tables: the schedule, by stage in the workflow's order.
-        hour: of the schedule; -1 before the first.
-        stages: what is remembered, in the same order.
-        warned: whether a miss of the deadline was told.
+        hour: number of the schedule's hour, from 0; -1 before the first.
+        stages: the stages' memory, in the workflow's order.
+        warned: whether the scaler has reported that the deadline is at risk.
     """
 
     start: float

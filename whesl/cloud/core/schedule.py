@@ -1,8 +1,8 @@
-"""WSB: a schedule from the free nodes foreseen, the prices and the profile.
+"""The schedule (WSB) from the forecast of free nodes, the prices and the profile.
 
 The costliest stage is placed first (3.3): on the cluster in proportion to the free nodes (3.4), the rest in
-the cloud where the cluster is short. The other stages follow from it slot by slot, so that all are done by
-the deadline (3.1) and parents and children keep pace (3.2).
+the cloud where the cluster is short. The other stages follow from this stage slot by slot, so that all end
+before the deadline (3.1) and parents and children keep pace (3.2).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from whesl.cloud.core.stage_speed import Pace
 
-# A schedule with more slots than these is written without them.
+# A schedule with more slots than this is stored without slots.
 MOST_SLOTS = 2000
 
 
@@ -45,19 +45,18 @@ def build(
     """Return a schedule.
 
     Args:
-        paces: of the stages in topological order.
-        prices: of the cloud.
-        free: nodes for each hour from the start; hours beyond take the last one's.
-        start: seconds since the epoch.
-        deadline: likewise.
-        cluster: the name of its platform.
-        quantile: of the forecast that ``free`` is, for the record.
-        end: when the last task is to be done; None for the deadline.
-        slots: whether they are written into it.
+        paces: the stages' speeds, in topological order.
+        prices: the cloud's prices.
+        free: number of free nodes in each hour from the start; later hours repeat the last value.
+        start, deadline: seconds since the epoch.
+        cluster: name of the cluster's platform.
+        quantile: the forecast's quantile that ``free`` holds, for the record.
+        end: planned end of the last task, seconds since the epoch; None for the deadline.
+        slots: whether the schedule stores the slots.
 
     Raises:
-        UsageError: the deadline is in the past or shorter than the critical path, or neither side has the
-            nodes.
+        UsageError: the deadline is in the past or shorter than the critical path, or both sides together
+            have too few nodes.
     """
     if deadline <= start:
         raise UsageError(
@@ -88,7 +87,7 @@ def build(
 
 
 def cost_rank(pace: Pace, prices: PriceList) -> float:
-    """Return (3.3) for one task: storage, transfer of its output, and the cheapest execution in the cloud."""
+    """Return one task's cost (3.3): storage, output transfer, and the cheapest execution in the cloud."""
     stage = pace.stage
     size = (stage.input_bytes + stage.output_bytes) / 1e9
     storage = size * prices.stored + stage.input_bytes / 1e9 * prices.read
@@ -97,11 +96,11 @@ def cost_rank(pace: Pace, prices: PriceList) -> float:
 
 
 def hpc_targets(tasks: float, throughput: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (3.4): the cluster's tasks of each hour.
+    """Return the number of tasks that the cluster does in each hour (3.4).
 
     Args:
-        tasks: T, of the stage.
-        throughput: TP of each hour: slots times free nodes.
+        tasks: number of the stage's tasks (T).
+        throughput: slots times free nodes in each hour (TP).
     """
     total = throughput.sum()
     if total <= 0:
@@ -110,15 +109,15 @@ def hpc_targets(tasks: float, throughput: NDArray[np.float64]) -> NDArray[np.flo
 
 
 def fill(tasks: float, have: NDArray[np.float64], room: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where ``tasks`` go so that the throughput is as even as it can be (chosen: no rule is printed).
+    """Spread tasks over the hours for the most even throughput (WHESL's choice: the document has no rule).
 
     Args:
-        tasks: that are left.
-        have: tasks of each hour already.
-        room: seconds of each hour that count.
+        tasks: number of tasks to spread.
+        have: number of tasks that each hour already has.
+        room: usable seconds of each hour.
 
     Returns:
-        What each hour gets: up to one level of throughput, nothing where there is more already.
+        The tasks added to each hour: each is filled up to one level of throughput, fuller hours get none.
     """
     rate = np.divide(have, room, out=np.full_like(have, np.inf), where=room > 0)
     order = np.argsort(rate, kind="stable")
@@ -137,7 +136,7 @@ def _targets(
     nodes: NDArray[np.float64],
     count: int,
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, Slots]]:
-    """Return tasks for each slot of each stage, and the slots."""
+    """Return the number of tasks in each slot of each stage, and the slots."""
     slots = {pace.stage.name: pipeline.slots(windows[pace.stage.name], pace.slot) for pace in paces}
     by_name = {pace.stage.name: pace for pace in paces}
     neighbours: dict[str, list[tuple[str, bool]]] = {name: [] for name in by_name}
@@ -147,7 +146,7 @@ def _targets(
                 neighbours[pace.stage.name].append((edge.parent, True))
                 neighbours[edge.parent].append((pace.stage.name, False))
     targets: dict[str, NDArray[np.float64]] = {}
-    # Stages that no pipeline joins to the costliest one begin anew from the costliest of theirs.
+    # Each group of stages without edges to the others starts from its own costliest stage.
     for seed in sorted(paces, key=lambda pace: -cost_rank(pace, prices) * pace.stage.tasks):
         if seed.stage.name in targets:
             continue
@@ -171,13 +170,13 @@ def _targets(
 def _first(
     pace: Pace, window: Window, own: Slots, nodes: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:
-    """Return the slots' tasks of a stage that comes first: (3.4), then the cloud."""
+    """Return the tasks of each slot of the first placed stage: the cluster's (3.4) and the cloud's."""
     tasks, room = float(pace.stage.tasks), _overlap(window, count)
     requests = (_request(pace, room, hour) for hour in range(count))
     throughput = nodes * np.array([done / hours for done, hours in requests])
     cluster = hpc_targets(tasks, throughput)
     hourly = cluster + fill(max(0.0, tasks - float(cluster.sum())), cluster, room)
-    # From hours to slots: each slot takes its part of the hours that it lies in.
+    # Each slot takes its share of the tasks of the hours in which it lies.
     done = np.concatenate([[0.0], np.cumsum(hourly)])
     edges = _progress(window, count)
     knots = np.append(own.begin, own.begin[-1] + own.length)
@@ -185,7 +184,7 @@ def _first(
 
 
 def _progress(window: Window, count: int) -> NDArray[np.float64]:
-    """Return the hours' edges, cut to a stage's window."""
+    """Return the times at which hours begin and end, clipped to a stage's window."""
     return np.clip(HOUR * np.arange(count + 1), window.start, window.end)
 
 
@@ -195,21 +194,21 @@ def _overlap(window: Window, count: int) -> NDArray[np.float64]:
 
 
 def _request(pace: Pace, room: NDArray[np.float64], hour: int) -> tuple[float, int]:
-    """Return how many tasks a node does that is asked for in an hour, and for how many hours it is.
+    """Return the number of tasks of a node that is requested in an hour, and the request's hours.
 
-    A task that can be broken off counts by its part. Others are counted as a whole, and the request is the
-    shortest one in which one of them ends; without any there are no tasks.
+    Interruptible tasks count by fractions. Other tasks count as a whole, and the request is the shortest one
+    in which a task ends; where none ends, the number is 0.
 
     Args:
-        pace: of the stage.
+        pace: the stage's speed.
         room: seconds of each hour that lie in the stage's window.
-        hour: from 0.
+        hour: number of the hour, from 0.
     """
     if pace.hpc is None or room[hour] <= 0:
         return 0.0, 1
     if pace.stage.checkpoints:
         return float(room[hour]) / pace.hpc, 1
-    # A request of the hour in which the window begins has less time for the stage.
+    # A request in the hour in which the window begins starts late.
     late = HOUR - float(room[hour]) if hour + 1 < len(room) and room[hour + 1] > 0 else 0.0
     for hours in range(1, pace.longest + 1):
         within = float(room[hour : hour + hours].sum())
@@ -228,11 +227,11 @@ def _assign(
     left: NDArray[np.float64],
     cluster: str,
 ) -> list[Assignment]:
-    """Return one stage's nodes: target / slots in the hour, the cluster's first.
+    """Return one stage's nodes: the hour's target divided by its slots, cluster nodes first.
 
-    ``left``, the cluster's nodes that nothing has taken yet, is brought up to date. What rounding up does
-    beyond a target is asked for no more; what no side can do is owed by the hours that follow. A request for
-    several hours holds its node in each of them, and its tasks count by their parts.
+    The nodes taken are subtracted from ``left``, the cluster's nodes that no stage has taken. Tasks done
+    beyond a target by rounding up are not requested again; tasks without any node move to later hours.
+    A request for several hours holds its node in each of them, and its tasks are spread over them.
     """
     found: list[Assignment] = []
     owed, todo = 0.0, float(pace.stage.tasks)

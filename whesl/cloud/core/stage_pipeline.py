@@ -1,4 +1,4 @@
-"""The pipeline of a workflow: when stages start and end, their slots, and what follows from a neighbour's.
+"""The pipeline of a workflow: the stages' windows and slots, and targets derived from a neighbour's targets.
 
 Figures 3.3 and 3.4 of the document. Times are seconds after the schedule's start.
 """
@@ -16,17 +16,17 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Tasks shorter than this share a slot, which bounds the number of slots.
+# Tasks shorter than these seconds share a slot, which limits the number of slots.
 SHORTEST = 10.0
 
 
 def windows(paces: tuple[Pace, ...], length: float) -> dict[str, Window]:
-    """Return when each stage starts and ends.
+    """Return the window of each stage: its start and end.
 
-    A stage starts when its parents' first slot is over. It ends early enough for its children's last slot:
-    later slots are infeasible, and cut. Where a stage waits for all tasks of a parent (a barrier), the time
-    is divided among the parts before and behind it in proportion to their work (chosen; the document has no
-    barriers).
+    A stage starts when its parents' first slot is over. It ends early enough for its children's last slot,
+    so infeasible later slots are cut. Where a stage waits for all tasks of a parent (a barrier), the parts
+    before and behind the barrier share the time in proportion to their work (WHESL's choice; the document
+    has no barriers).
 
     Args:
         paces: of the stages in topological order.
@@ -55,7 +55,7 @@ def windows(paces: tuple[Pace, ...], length: float) -> dict[str, Window]:
         least[at] = max(least[at], before[name] + pace.slot + after[name])
         work[at] += pace.stage.tasks * pace.slot
     spare = length - sum(least)
-    # Slots count the slower side; where only the faster one can make the deadline, all are shrunk alike.
+    # A slot has the slower side's length. Where only the faster side meets the deadline, all slots shrink.
     shrink = 1.0 if spare >= 0 else length / sum(least)
     edges = [0.0]
     for one, share in zip(least, work, strict=True):
@@ -71,7 +71,7 @@ def windows(paces: tuple[Pace, ...], length: float) -> dict[str, Window]:
 
 
 def _within(paces: tuple[Pace, ...], level: dict[str, int]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the delays before each stage and behind it, among the stages between the same barriers."""
+    """Return the delays before and behind each stage, counting the stages between the same barriers."""
     slot = {pace.stage.name: pace.slot for pace in paces}
     before: dict[str, float] = {}
     after = dict.fromkeys(slot, 0.0)
@@ -95,18 +95,18 @@ class Slots(NamedTuple):
 
 
 def slots(window: Window, seconds: float) -> Slots:
-    """Return a stage's slots: as many as its tasks fit behind each other from its start to its end."""
+    """Return a stage's slots: as many as fit one after the other into its window."""
     span = window.end - window.start
     count = max(1, int(span / max(seconds, SHORTEST) + 1e-9))
     return Slots(np.asarray(window.start + span / count * np.arange(count), np.float64), span / count)
 
 
 def child_targets(parent: Slots, targets: NDArray[np.float64], child: Slots) -> NDArray[np.float64]:
-    """Return what a child's slots are to do, from its parent's.
+    """Return the tasks of a child's slots, derived from its parent's slots.
 
     Scenario A, the parent's slots are longer: a slot's tasks go to the child's slots that start in the
-    parent's next slot. Scenario B, they are shorter: a child's slot takes what the parent's slots did that
-    start in the child's slot before.
+    parent's next slot. Scenario B, the parent's slots are shorter: a child's slot takes the tasks of the
+    parent's slots that start in the child's previous slot.
 
     Args:
         parent: the parent's slots.
@@ -118,7 +118,7 @@ def child_targets(parent: Slots, targets: NDArray[np.float64], child: Slots) -> 
         source = _slot_before(child.begin, parent)
         sharing = np.bincount(source, minlength=len(targets))
         found = targets[source] / sharing[source]
-        # Slots in whose successor no child starts: the child's next slot takes them.
+        # Where no child's slot starts in a parent slot's successor, the child's next slot takes the tasks.
         for lost in np.flatnonzero((sharing == 0) & (targets > 0)):
             ready = parent.begin[lost] + parent.length - 1e-6
             found[min(int(np.searchsorted(child.begin, ready)), len(found) - 1)] += targets[lost]
@@ -128,7 +128,7 @@ def child_targets(parent: Slots, targets: NDArray[np.float64], child: Slots) -> 
 
 
 def parent_targets(child: Slots, targets: NDArray[np.float64], parent: Slots) -> NDArray[np.float64]:
-    """Return what a parent's slots are to do for a child's to find their inputs: ``child_targets`` inverted.
+    """Return the tasks of a parent's slots that feed a child's slots: the inverse of ``child_targets``.
 
     Args:
         child: the child's slots.
@@ -161,22 +161,22 @@ def _slot_behind(times: NDArray[np.float64], own: Slots) -> NDArray[np.int64]:
 
 
 def by_hour(own: Slots, targets: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Return the tasks of each hour; a slot's tasks are spread evenly over its time.
+    """Return the number of tasks in each hour; a slot's tasks are spread evenly over its time.
 
     Args:
-        own: the slots.
-        targets: tasks of each.
-        count: hours.
+        own: the stage's slots.
+        targets: number of tasks in each slot.
+        count: number of hours.
     """
     knots = np.append(own.begin, own.begin[-1] + own.length)
     done = np.concatenate([[0.0], np.cumsum(targets)])
     reached = np.interp(HOUR * np.arange(count + 1), knots, done)
-    reached[-1] = done[-1]  # a last slot that ends behind the last hour by rounding
+    reached[-1] = done[-1]  # the last slot may end behind the last hour by rounding
     return np.asarray(np.diff(reached), dtype=np.float64)
 
 
 def hours(seconds: float) -> str:
-    """Return a time for people."""
+    """Return a duration as text."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds >= 240 * HOUR:

@@ -1,4 +1,4 @@
-"""How fast a stage is: on the cluster, and on the cloud platform that is cheapest for it."""
+"""The speed of a stage on the cluster and on its cheapest cloud platform."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whesl.cloud.core.plan_records import (
 )
 from whesl.model.errors import UsageError
 
-# A task takes no less, whatever was measured.
+# Lower limit of a task's run time in seconds, whatever was measured.
 SHORTEST = 0.1
-# A task that cannot be broken off is begun in a node's time only when so many times its usual length is left.
+# A task that cannot be interrupted starts on a node only if this many times its usual run time is left.
 SLACK = 1.1
-# Hours of the longest request for a node, by default.
+# Default of the longest request for a node, in hours.
 LONGEST = 24
 
 
@@ -33,8 +33,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         stage: the stage.
         hpc: seconds of a task on the cluster; None where its nodes cannot run it.
-        cloud: seconds on ``platform``; None where no instance type can run it.
-        platform: the instance type with the cheapest task.
+        cloud: seconds of a task on ``platform``; None where no instance type can run it.
+        platform: the instance type on which a task costs least.
         number: the stage's place in the workflow.
         longest: hours of the longest request for a node.
     """
@@ -48,17 +48,17 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def slot(self) -> float:
-        """Return the longer time of both sides: the length of a slot."""
+        """Return the length of a slot: the longer of both sides' run times."""
         return max(self.hpc or 0.0, self.cloud or 0.0)
 
     @property
     def best(self) -> float:
-        """Return the shorter time of both sides."""
+        """Return the shorter of both sides' run times."""
         return min(time for time in (self.hpc, self.cloud) if time is not None)
 
     @property
     def task_price(self) -> float:
-        """Return what one task costs in the cloud, 0 where it cannot run there."""
+        """Return the cost of one task in the cloud, 0 where it cannot run there."""
         return 0.0 if self.platform is None or self.cloud is None else self.platform.price * self.cloud / 3600
 
 
@@ -67,14 +67,14 @@ def paces(
 ) -> tuple[Pace, ...]:
     """Return each stage's speed.
 
-    Args:
-        workflow: the workflow.
-        profile: complete, as by ``whesl.cloud.core.profile_estimation.complete``.
-        prices: of the cloud.
-        cluster: the cluster's nodes; None for a plan in the cloud alone.
+        Args:
+            workflow: the workflow.
+            profile: complete, as by ``whesl.cloud.core.profile_estimation.complete``.
+            prices: the cloud's prices.
+            cluster: the platform of the cluster's nodes; None for a plan in the cloud alone.
 
-    Raises:
-        UsageError: stages that nothing can run; all of them are named.
+        Raises:
+    UsageError: no platform can run some stage; the message names all of them.
     """
     found, without = [], []
     for number, stage in enumerate(workflow.stages):
@@ -111,37 +111,37 @@ def paces(
 
 
 def executor_tasks(life: float, seconds: float, expected: float, room: float) -> int:
-    """Return how many tasks that cannot be broken off one node does, one after the other.
+    """Return the number of uninterruptible tasks that one node does, one after the other.
 
     Args:
         life: seconds from the first task's begin to the end of the request.
-        seconds: of a task.
-        expected: seconds that a task is expected to take: it is begun where ``SLACK`` times these are left.
-        room: seconds in which the tasks have to be done.
+        seconds: real run time of a task.
+        expected: expected run time of a task in seconds; a task starts if ``SLACK`` times this is left.
+        room: seconds within which the tasks have to end.
     """
     begun = math.ceil((life - SLACK * expected) / seconds - 1e-9)
     return max(0, min(begun, math.floor(room / seconds + 1e-6)))
 
 
 def request_hours(seconds: float, hour: float = HOUR) -> int:
-    """Return the hours of the shortest request in which a task ends that cannot be broken off.
+    """Return the hours of the shortest request in which an uninterruptible task ends.
 
     Args:
-        seconds: of a task.
+        seconds: run time of a task.
         hour: seconds of an hour of the schedule.
     """
     return math.floor(SLACK * seconds / hour + 1e-9) + 1
 
 
 def whole(found: tuple[Pace, ...], longest: int = LONGEST) -> tuple[Pace, ...]:
-    """Return the speeds, without the cluster's for stages whose tasks end within no request for a node.
+    """Return the speeds; stages whose tasks outlast every request for a node lose their speed on the cluster.
 
     Args:
-        found: of the stages.
+        found: the stages' speeds.
         longest: hours of the longest request.
 
     Raises:
-        UsageError: such stages that no instance can run either; all of them are named.
+        UsageError: some stage is left without a side that can run it; the message names all of them.
     """
     long = {
         pace.number

@@ -1,4 +1,4 @@
-"""Data preloading: which domain a task is mapped to, and when idle executors take another domain's task."""
+"""Data preloading: the domain of each task, and when idle executors take a task from the other domain."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from whesl.cloud.core.plan_records import Domain
 
 
 def load(queued: float, executors: float) -> float:
-    """Return a domain's load for a stage: tasks in its queue for each executor."""
+    """Return a domain's load for a stage: queued tasks for each executor."""
     return queued / executors if executors > 0 else math.inf
 
 
 def domain(hpc_queue: int, hpc_executors: int, cloud_queue: int, cloud_executors: int) -> Domain:
-    """Return where a new task of a stage is mapped to.
+    """Return the domain to which a new task of a stage is mapped.
 
-    A domain with a load below 1 takes it; of two such, and of two equal ones, the cloud, whose idle time
-    costs money. With both loaded, the one with the lower load. Without any executor the task waits on the
-    cluster, where its input is more likely to be (chosen).
+    A domain with a load below 1 takes the task. Where both loads are below 1 or equal, the cloud takes it,
+    since the cloud's idle time costs money. Otherwise the domain with the lower load takes it. Without any
+    executor the task waits on the cluster, where its input probably lies (WHESL's choice).
 
     Args:
-        hpc_queue, hpc_executors: of the stage on the cluster.
-        cloud_queue, cloud_executors: in the cloud.
+        hpc_queue, hpc_executors: the stage's queued tasks and executors on the cluster.
+        cloud_queue, cloud_executors: the stage's queued tasks and executors in the cloud.
     """
     if cloud_executors <= 0:
         return Domain.HPC
@@ -34,11 +34,12 @@ def domain(hpc_queue: int, hpc_executors: int, cloud_queue: int, cloud_executors
 def split(
     tasks: int, hpc_queue: int, hpc_executors: int, cloud_queue: int, cloud_executors: int
 ) -> tuple[int, int]:
-    """Return how many new tasks ``domain`` maps to the cluster and to the cloud, one after the other.
+    """Return how many of some new tasks ``domain`` maps to the cluster and to the cloud.
 
     Args:
-        tasks: how many.
-        hpc_queue, hpc_executors, cloud_queue, cloud_executors: as for ``domain``, before the first.
+        tasks: number of new tasks.
+        hpc_queue, hpc_executors: queued tasks and executors on the cluster before the first new task.
+        cloud_queue, cloud_executors: queued tasks and executors in the cloud before the first new task.
     """
     if tasks <= 0 or cloud_executors <= 0:
         return max(0, tasks), 0
@@ -46,12 +47,12 @@ def split(
         return 0, tasks
     cloud = min(tasks, max(0, cloud_executors - cloud_queue))
     rest = tasks - cloud
-    # From here on the lower load takes each: both approach one level.
+    # Each further task goes to the domain with the lower load, so both loads approach one level.
     level = (hpc_queue + cloud_queue + tasks) / (hpc_executors + cloud_executors)
     hpc = min(rest, max(0, round(level * hpc_executors) - hpc_queue))
     return hpc, tasks - hpc
 
 
 def may_take_over(queued: int, executors: int) -> bool:
-    """Return whether the other domain's idle executors may take a task of this queue: its load exceeds 1."""
+    """Return whether the other domain's idle executors may take a queued task: the load exceeds 1."""
     return queued > 0 and load(queued, executors) > 1

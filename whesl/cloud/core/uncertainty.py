@@ -1,4 +1,4 @@
-"""What is not known beforehand: free nodes and run times, as quantiles and as draws."""
+"""Uncertain free nodes and run times, as quantiles and as random draws."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from whesl.cloud.core.plan_records import FreeForecast, Profile
     from whesl.cloud.core.stage_speed import Pace
 
-# Correlation of an hour's rank among its quantiles with that of the next (on Theta and Curie: 0.6 to 0.8).
+# Correlation of the ranks of two successive hours among their quantiles (on Theta and Curie: 0.6 to 0.8).
 PERSISTENCE = 0.75
-# Standard deviation of a mean run time's logarithm: of a measured one beyond its sampling error, of one that
-# the workflow states, of one that was estimated otherwise (chosen).
+# Standard deviation of the logarithm of a mean run time that is measured (beyond its sampling error), stated
+# by the workflow, or estimated otherwise (WHESL's choice).
 MEASURED, STATED, GUESSED = 0.02, 0.10, 0.30
-# Of a run time on one platform, as what it is taken for on another one (chosen).
+# Standard deviation of the logarithm of a run time that is derived from another platform (WHESL's choice).
 ELSEWHERE = 0.15
-# Of single tasks about their mean, relative to it, where nothing was measured (chosen).
+# Standard deviation of tasks' run times, relative to their mean, without a measurement (WHESL's choice).
 TASKS = 0.25
-# Seconds between a task's end and its child's begin besides the copy: looks and messages (chosen: the mean of
-# looks every 20 s).
+# Seconds between a task's end and its child's begin without the copy: polling and messages (WHESL's choice:
+# the mean delay of polling every 20 s).
 HANDOVER = 10.0
-# Bytes a second of one task's copy between the sides where none was measured, and of checkpoints on the
-# cluster (assumptions).
+# Bytes a second of one task's copy between the sides without a measurement, and of checkpoints on the cluster
+# (assumptions).
 WIDE, LOCAL = 250e6, 500e6
 
 
 class Draws(NamedTuple):
-    """What is not known beforehand.
+    """The random draws of all courses.
 
     Attributes:
-        ranks: of the free nodes, shape (courses, hours).
-        factors: of the mean run times on the cluster and in the cloud, shape (courses, stages, 2).
-        deviations: of single tasks' run times, relative to their means, shape (stages,).
-        lateness: how late the last task is among those that are late, normal, shape (courses,).
-        losses: ranks of the number of spot instances that are taken away, shape (courses, steps).
+        ranks: ranks of the numbers of free nodes, shape (courses, hours).
+        factors: factors of the mean run times on the cluster and in the cloud, shape (courses, stages, 2).
+        deviations: standard deviations of tasks' run times, relative to their means, shape (stages,).
+        lateness: standard normal draws for the last task's delay, shape (courses,).
+        losses: ranks of the number of revoked spot instances, shape (courses, steps).
         wide: bytes a second of one task's copy between the sides.
     """
 
@@ -58,14 +58,14 @@ class Draws(NamedTuple):
 def draws(
     paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int, cluster: str = CLUSTER
 ) -> Draws:
-    """Return what is drawn for courses; the same for every plan that is compared.
+    """Return the random draws of the courses, which all compared plans share.
 
     Args:
-        paces: of the stages.
-        profile: which of its entries are estimates.
-        hours: of the longest plan.
-        courses: how many.
-        seed: of all draws.
+        paces: the stages' speeds.
+        profile: the profile, whose entries tell measurements from estimates.
+        hours: hours of the longest plan.
+        courses: number of courses.
+        seed: seed of all draws.
         cluster: the name of the cluster's platform.
     """
     source = np.random.default_rng(seed)
@@ -91,9 +91,10 @@ def draws(
 def _factors(
     pace: Pace, profile: Profile, names: tuple[str, str], normal: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the factors of a stage's mean run times, of which each measurement errs for itself.
+    """Return the random factors of a stage's mean run times; measurements have independent errors.
 
-    What was not measured on a side follows from what is known of the stage elsewhere, and errs with it.
+    A run time that was not measured on a side derives from the stage's most often measured run time, and
+    shares its error.
     """
     measured = [one for one in profile.measurements if one.stage == pace.stage.name and one.count]
     found = np.empty((len(normal), 2))
@@ -116,17 +117,17 @@ def _factors(
 def last_task(
     paces: tuple[Pace, ...], drawn: Draws, length: float, clouded: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return by how many seconds the last of a pipeline's tasks is later than if tasks were divisible.
+    """Return the seconds by which the last task ends later than it would if tasks were divisible.
 
     Each stage of the critical path hands over, with a copy where a task's input lies on the other side, and
     the path's last tasks are the slowest ones of those that run at once: the largest of n normal draws, with
     Blom's mean and Gumbel's deviation.
 
     Args:
-        paces: of the stages.
-        drawn: deviations of single tasks, lateness, and how fast copies are.
+        paces: the stages' speeds.
+        drawn: the random draws of the courses.
         length: seconds of the plan.
-        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
+        clouded: number of each stage's tasks that run in the cloud, shape (courses, stages).
     """
     by_name = {pace.stage.name: pace for pace in paces}
     path = [by_name[name] for name in critical_path(paces)[1]]
@@ -138,7 +139,7 @@ def last_task(
     normal = drawn.lateness
     slowest = most + normal * 1.28 / math.sqrt(2 * math.log(at_once)) if at_once > 1 else normal
     late = HANDOVER * len(path) + whole * (np.exp(spread * slowest) - 1)
-    before = np.zeros(len(clouded))  # what a workflow begins with lies on the cluster
+    before = np.zeros(len(clouded))  # the workflow's own inputs lie on the cluster
     for pace in path:
         share = clouded[:, pace.number] / pace.stage.tasks
         other = share * (1 - before) + (1 - share) * before
@@ -155,11 +156,11 @@ def _deviation(pace: Pace, profile: Profile) -> float:
 
 
 def from_hour(forecast: FreeForecast, start: float) -> FreeForecast:
-    """Return a forecast whose hours begin at a moment: quantiles go over from one hour to the next.
+    """Return a forecast whose hours begin at a given time, by interpolation between the original hours.
 
     Args:
         forecast: the quantiles.
-        start: seconds since the epoch; what lies before the forecast is as its first hour.
+        start: seconds since the epoch; times before the forecast get its first hour.
     """
     ahead = max(0.0, (start - forecast.start) / HOUR)
     rows = np.array(forecast.nodes, dtype=np.float64)
@@ -173,7 +174,7 @@ def from_hour(forecast: FreeForecast, start: float) -> FreeForecast:
 
 
 def _normal_rank(value: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the normal distribution's function (Abramowitz and Stegun 26.2.17, error below 7.5e-8)."""
+    """Return the normal distribution function (Abramowitz and Stegun 26.2.17, error below 7.5e-8)."""
     size = np.abs(value)
     part = 1 / (1 + 0.2316419 * size)
     series = part * (
@@ -187,8 +188,8 @@ def _normal_rank(value: NDArray[np.float64]) -> NDArray[np.float64]:
 def free_nodes(forecast: FreeForecast, ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return free nodes at ranks of their distribution, linear between the quantiles.
 
-    Beyond the outer quantiles the distribution goes on as far again as to its middle, within 0 and the
-    cluster's nodes; hours behind the last one are as the last.
+    The distribution extends beyond each outer quantile by that quantile's distance from the median, between 0
+    and the cluster's nodes. Hours behind the forecast's last hour repeat that hour.
 
     Args:
         forecast: the quantiles.

@@ -1,1 +1,1 @@
-"""A task that is handed over to another cluster of its user's, by ssh and the scheduler there."""
+"""Hands a task over to another cluster of the user, by ssh and that cluster's scheduler."""

@@ -1,4 +1,4 @@
-"""The clusters that a user has besides this one: ``clusters.toml`` in WHESL_HOME, a table for each."""
+"""The user's other clusters: ``clusters.toml`` in WHESL_HOME, with a table for each."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=366 * 86400.0)]
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One other cluster, with Slurm.
+    """Settings of one other cluster, which runs Slurm.
 
     Attributes:
         store: ``ssh://user@host:port/directory``, shared by its login node and its nodes.
         ssh_options: more options of ssh, one argument each.
-        setup: shell commands that are run there before each command, such as ``module load slurm``.
-        partition: as sbatch takes it, like those of ``demands``.
-        account, qos, constraint, gres, memory, exclusive: as of ``Demands``.
-        poll: seconds between two looks.
-        lease: seconds after which the job there ends itself when nobody has looked at it.
-        patience: seconds for which a cluster that does not answer is asked again.
+        setup: shell commands that the other cluster runs before each command, such as ``module load slurm``.
+        partition: sbatch's ``--partition``.
+        account, qos, constraint, gres, memory, exclusive: the fields of ``Demands`` with these names.
+        poll: seconds between two looks at a job.
+        lease: seconds without a look after which a job on the other cluster ends itself.
+        patience: seconds for which calls to a silent cluster are repeated.
     """
 
     store: str
@@ -47,18 +47,18 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def demands(self) -> Demands:
-        """What each job asks for besides its partition."""
+        """The resource demands of each job, without its partition."""
         return Demands(**{name: getattr(self, name) for name in Demands.__struct_fields__})
 
 
 def load(path: Path, name: str) -> Cluster:
-    """Return a cluster of the file.
+    """Return the settings of one cluster.
 
     Args:
-        path: the file.
-        name: of its table.
+        path: the ``clusters.toml`` file.
+        name: the cluster's name, which is its table's.
 
-    Raises UsageError where there is none of this name, or the table is wrong.
+    Raises UsageError where the file has no such table, or the table is wrong.
     """
     document = toml.load(path, _HINT)
     if name not in document.values:

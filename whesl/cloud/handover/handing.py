@@ -1,8 +1,8 @@
-"""Hands a task over to another cluster, waits for it, and brings back what it wrote.
+"""Hands a task over to another cluster, waits for its end, and brings its output files back.
 
-Each call is a run of its own there. It is written down before anything is sent, and what an earlier call for
-the same task may have left running is ended first: never are there two copies at once. A cluster that does
-not answer is asked again; nothing is started before the earlier run is surely over.
+Each call is a separate run on the other cluster. A record of the run is written before anything is sent. A
+run that an earlier call for the same task may have left is ended first, so two copies never run at once.
+Calls to a silent cluster are repeated, and a new run starts only after the earlier one is surely over.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from whesl.files import whole_file
 from whesl.managers.resource.port import JobRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
-_TICK = 0.2  # seconds between two looks at signals
+_TICK = 0.2  # seconds between two checks for signals
 Result = TypeVar("Result")
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What is handed over.
+    """A task that is handed over.
 
     Attributes:
-        key: the same for each attempt of one task, and for no other one.
-        directory: where its files lie here.
-        command: run in a directory of its own there.
-        inputs: globs of files below ``directory`` that are copied there.
-        outputs: patterns of files that are brought back; ``*`` stands for slashes, too.
-        environment: what is exported to it.
-        nodes: how many it needs.
-        time_limit: minutes; None for the partition's.
+        key: unique name of the task, the same for all its attempts.
+        directory: the task's directory on this cluster.
+        command: the command, which runs in a new directory on the other cluster.
+        inputs: globs of files below ``directory`` that are copied to the other cluster.
+        outputs: patterns of files that are brought back; ``*`` also matches slashes.
+        environment: variables that are exported to the command.
+        nodes: number of nodes that the task needs.
+        time_limit: minutes; None for the partition's default.
     """
 
     key: str
@@ -56,14 +56,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that may not be over: its token and the cluster's name."""
+    """A record of a run that may still be going on: its token and its cluster's name."""
 
     token: str
     cluster: str
 
 
 class Cluster(Protocol):
-    """What is asked of the other cluster (``other_cluster.OtherCluster``)."""
+    """The calls to the other cluster, which ``other_cluster.OtherCluster`` implements."""
 
     def claim(self, run: str) -> bool: ...
     def put(self, run: str, directory: Path, names: Sequence[str]) -> None: ...
@@ -94,16 +94,16 @@ class StoppedError(BaseException):
 
 
 class Handing:
-    """One task and the cluster that it is handed to.
+    """Hands one task over to one cluster.
 
     Args:
         task: the task.
-        cluster: its name.
-        opened: makes the connection to a cluster of a name.
-        records: a directory for what is written down.
-        poll: seconds between two looks.
-        patience: seconds for which a cluster that does not answer is asked again.
-        streams: where the task's output goes.
+        cluster: the cluster's name.
+        opened: connects to the cluster with a given name.
+        records: directory of the runs' records.
+        poll: seconds between two looks at the run.
+        patience: seconds for which calls to a silent cluster are repeated.
+        streams: files for the task's standard output and standard error.
     """
 
     def __init__(
@@ -124,13 +124,13 @@ class Handing:
         self._stop = 0
 
     def run(self) -> int:
-        """Run the task there, and return its exit status; 128 + n where signal n has ended it from here.
+        """Run the task and return its exit status; 128 + n where this process received signal n.
 
         Raises:
             UsageError: no file has an input's name, or the task is being handed over already.
-            CouldNotObserveError: the other cluster did not answer for too long. What ran there ends itself by
-                its lease; the next call for this task ends it first.
-            RefusedError: the other cluster took the job, a copy or a command not.
+            CouldNotObserveError: the other cluster did not answer for ``patience`` seconds. Its job ends
+                itself when its lease is over; the next call for this task ends the job first.
+            RefusedError: the other cluster refused the job, a copy or a command.
         """
         names = _inputs(self._task)
         with self._alone(), self._signals():
@@ -185,7 +185,7 @@ class Handing:
             if status is not None:
                 return status
             job = self._answered(lambda: cluster.job(token))
-            if over:  # all that the task wrote until its job's end has been looked at
+            if over:  # the job had ended before the last look at its status and output
                 said = f"{job.raw_state} {job.reason}".strip() if job else "nothing any more"
                 self._say(f"its job ended without a status; the scheduler of {self._name} says: {said}")
                 return max(job.status, 1) if job else 1
@@ -194,7 +194,7 @@ class Handing:
                 self._sleep(self._poll)
 
     def _end_earlier(self) -> None:
-        """End what an earlier call for this task may have left. Raises CouldNotObserveError."""
+        """End the run that an earlier call for this task may have left. Raises CouldNotObserveError."""
         try:
             run = msgspec.json.decode(self._record.read_bytes(), type=Run)
         except FileNotFoundError:
@@ -204,7 +204,7 @@ class Handing:
             self._give_up(cluster, run)
 
     def _give_up(self, cluster: Cluster, run: Run) -> None:
-        """End a run; what it has written remains there where it came to its own end."""
+        """End a run; the files of a run that had already finished remain on the other cluster."""
         self._end(cluster, run.token)
         if self._answered(lambda: cluster.status(run.token), stops=False) is None:
             self._forget(cluster, run)
@@ -223,11 +223,11 @@ class Handing:
         while (job := self._answered(lambda: cluster.job(token), stops=False)) and not job.state.ended:
             self._answered(lambda: cluster.cancel(job.id), stops=False)
             if not began:
-                return  # its job waits, and would run nothing
+                return  # the waiting job cannot claim the run, so it would run nothing
             time.sleep(min(self._poll, 1.0))
 
     def _answered(self, call: Callable[[], Result], *, stops: bool = True) -> Result:
-        """Return a call's result; it is made again while the other cluster does not answer."""
+        """Return a call's result; the call is repeated while the other cluster does not answer."""
         end = time.monotonic() + self._patience
         while True:
             if stops:
@@ -255,7 +255,7 @@ class Handing:
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """Remember SIGTERM, SIGINT and SIGHUP until the next look."""
+        """Remember SIGTERM, SIGINT and SIGHUP until the next check for signals."""
 
         def remember(signum: int, _: FrameType | None) -> None:
             self._stop = signum
@@ -287,7 +287,7 @@ class Handing:
 
 
 def _inputs(task: Task) -> list[str]:
-    """Return the files that are copied. Raises UsageError for a glob without one."""
+    """Return the names of a task's input files. Raises UsageError for a glob that matches no file."""
     found: dict[str, None] = {}
     for pattern in task.inputs:
         try:
@@ -302,7 +302,7 @@ def _inputs(task: Task) -> list[str]:
 
 
 def _inside(directory: Path, name: str) -> Path:
-    """Return a file's path here. Raises RefusedError for a name that would lie elsewhere."""
+    """Return a file's path below a directory. Raises RefusedError for a name that leads out of it."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:
         raise RefusedError(f"not a file below {directory}: {name!r}")

@@ -1,7 +1,7 @@
 """The batch script that runs a task on the other cluster. Pure.
 
-``claimed`` is a directory: making it is what allows to run the task, and only one can make it. A run that
-was given up is claimed by those who give it up, so that a job which starts later runs nothing.
+A job runs its task only after it has made the directory ``claimed``, which only one process can make. Whoever
+gives a run up makes this directory, so a job that starts later runs nothing.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ exit $status
 def script(
     place: str, command: Sequence[str], environment: Mapping[str, str], setup: str, lease: float
 ) -> str:
-    """Return its text.
+    """Return the batch script's text.
 
     Args:
-        place: the run's directory there.
-        command: the task's command, run in ``work``.
-        environment: what is exported to it.
-        setup: shell commands before it.
-        lease: seconds after which the job ends itself when nobody has touched ``alive``.
+        place: the run's directory on the other cluster.
+        command: the task's command, which runs in ``work``.
+        environment: variables that are exported to the command.
+        setup: shell commands that run before the command.
+        lease: seconds after which the job ends itself when no process has touched ``alive``.
     """
     exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in environment.items())
     return _SCRIPT.format(

@@ -1,4 +1,4 @@
-"""A cluster that is reached by ssh: the directory of each run there, and its scheduler."""
+"""Another cluster, reached by ssh: its scheduler, and a directory for each run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST = 1 << 20  # bytes of output for each look
 
 
 class OtherCluster:
-    """One cluster. Errors are those of ``Store`` and ``Scheduler``.
+    """One other cluster. Its methods raise the errors of ``Store`` and ``Scheduler``.
 
     Args:
-        settings: where it is.
+        settings: the cluster's table in ``clusters.toml``.
     """
 
     def __init__(self, settings: Cluster) -> None:
@@ -39,7 +39,7 @@ class OtherCluster:
         return self._store.words("\n".join((self._settings.setup, shlex.join(command))))
 
     def claim(self, run: str) -> bool:
-        """Make sure that a job of a run which has not begun never begins; False where it has begun."""
+        """Prevent a run's job from ever running the task; return False where the task has begun."""
         place = shlex.quote(self._store.path(run))
         made = (
             f"mkdir -p -- {place} && cd {place} && if mkdir claimed; then echo ours; else test -d claimed; fi"
@@ -47,7 +47,7 @@ class OtherCluster:
         return bool(self._store.run(made))
 
     def put(self, run: str, directory: Path, names: Sequence[str]) -> None:
-        """Copy inputs, files of a directory, into a run's own directory there."""
+        """Copy input files of ``directory`` into a run's directory on the other cluster."""
         self._store.run(f"mkdir -p -- {shlex.quote(self._store.path(f'{run}/work'))}")
         for name in names:
             self._store.put(directory / name, f"{run}/work/{name}")
@@ -60,14 +60,14 @@ class OtherCluster:
         nodes: int,
         time_limit: float | None,
     ) -> str:
-        """Submit a run's job once, whatever was submitted for it before; return its id.
+        """Submit a run's job once, even when called again for the same run; return the job's id.
 
         Args:
-            run: its token, and the name of its directory.
+            run: the run's token, which is the name of its directory.
             command: the task's command.
-            environment: what is exported to it.
-            nodes: how many.
-            time_limit: minutes; None for the partition's.
+            environment: variables that are exported to the command.
+            nodes: number of nodes.
+            time_limit: minutes; None for the partition's default.
         """
         settings, place = self._settings, self._store.path(run)
         text = script(place, command, environment, settings.setup, settings.lease)
@@ -97,28 +97,28 @@ class OtherCluster:
         self._scheduler.cancel(job_id)
 
     def status(self, run: str) -> int | None:
-        """Prolong a run's lease; return the task's exit status, None while it has none."""
+        """Renew a run's lease; return the task's exit status, None while the task has not ended."""
         place = shlex.quote(self._store.path(run))
         said = self._store.run(f"cd {place} && touch alive && if test -f status; then cat status; fi")
         return int(said) if said.strip() else None
 
     def output(self, run: str, stream: str, since: int) -> bytes:
-        """Return what a run has written to stdout or stderr, from a byte on: at most a MiB of it."""
+        """Return at most a MiB of a run's stdout or stderr, beginning at the byte ``since``."""
         file = shlex.quote(self._store.path(f"{run}/{stream}"))
         return self._store.run(f"if test -f {file}; then tail -c +{since + 1} {file} | head -c {_MOST}; fi")
 
     def written(self, run: str) -> list[str]:
-        """Return the names of the files that a run's task has written, below its own directory."""
+        """Return the names of the files that a run's task has written, relative to the task's directory."""
         file = shlex.quote(self._store.path(f"{run}/written"))
         said = self._store.run(f"if test -f {file}; then cat {file}; fi").decode(errors="surrogateescape")
         return sorted(line.removeprefix("./") for line in said.splitlines())
 
     def get(self, run: str, name: str, target: Path) -> Digest:
-        """Copy a file of a run here, whole or not at all."""
+        """Copy a file of a run to this cluster, whole or not at all."""
         return self._store.get(f"{run}/work/{name}", target)
 
     def remove(self, run: str) -> None:
-        """Remove a run's directory there."""
+        """Remove a run's directory on the other cluster."""
         self._store.run(f"rm -rf -- {shlex.quote(self._store.path(run))}")
 
     def close(self) -> None:

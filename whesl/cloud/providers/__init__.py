@@ -1,1 +1,1 @@
-"""Where instances come from, behind one port: processes on this machine, AWS EC2, a site's CLOUD nodes."""
+"""Providers of instances behind one port: processes on this machine, AWS EC2, a site's CLOUD nodes."""

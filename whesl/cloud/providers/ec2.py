@@ -1,8 +1,8 @@
 """Instances of AWS EC2, by boto3.
 
-RunInstances is called with the token of the request, which was written down before: a repeated call returns
-the same instance for as long as EC2 remembers it. The instance's end stands in the call itself: shutdown
-terminates it (``InstanceInitiatedShutdownBehavior``), and its user data shuts it down at its end time.
+RunInstances is called with the request's token, which the journal already has: a repeated call returns the
+same instance for as long as EC2 remembers the token. The call also sets the instance's end: its user data
+shuts it down at its end time, and shutdown terminates it (``InstanceInitiatedShutdownBehavior``).
 
 Sources: EC2 API reference, "Ensuring idempotency in Amazon EC2 API requests", "RunInstances", "Error codes".
 """
@@ -69,7 +69,7 @@ _REASONS = {
     "Server.InternalError": EndReason.LOST,
     "Server.ScheduledStop": EndReason.LOST,
 }
-# The command cannot keep the end away: the watchdog is a process of init's, and stands before it.
+# The command cannot prevent the end: the watchdog starts before the command, as a child of init.
 _USER_DATA = """\
 #!/bin/sh
 # The end time of this instance, which shutting it down terminates.
@@ -86,8 +86,8 @@ systemd-run --unit=whesl-watchdog --property=OOMScoreAdjust=-1000 --property=Res
 """
 
 
-# Codes of the quotas of vCPUs that run at once, by the families of instance types: standard ones, and those
-# with graphics (EC2 user guide, "Amazon EC2 instance type quotas"). Others have quotas of their own.
+# Codes of the quotas of running vCPUs, by the families of instance types: standard families and graphics
+# families (EC2 user guide, "Amazon EC2 instance type quotas"). Other families have separate quotas.
 _STANDARD, _GRAPHICS = ("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"), ("g", "gr", "vt")
 _QUOTAS = {
     Market.ON_DEMAND: {_STANDARD: "L-1216C47A", _GRAPHICS: "L-DB2E81BA"},
@@ -96,9 +96,9 @@ _QUOTAS = {
 
 
 class Ec2Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What an account needs to be told.
+    """Settings of an AWS account.
 
-    ``image``: an AMI with WHESL installed. ``disk``: in GB, 0 for the image's. ``endpoint``: '' for AWS.
+    ``image``: an AMI with WHESL installed. ``disk``: GB, 0 for the image's. ``endpoint``: '' for AWS's own.
     """
 
     region: str
@@ -115,8 +115,8 @@ class Ec2Provider:
     """EC2 in one region.
 
     Args:
-        settings: the account's.
-        client: boto3's, for EC2; None for one with the usual credentials.
+        settings: the account's settings.
+        client: a boto3 client for EC2; None for a new one with the default credentials.
 
     Raises RefusedError when there are no credentials.
     """
@@ -133,7 +133,7 @@ class Ec2Provider:
             answer = self._client.run_instances(**self._arguments(request))
         started = self._instance(answer["Instances"][0])
         try:
-            # A repeated call gets the first one's reply, which may be old.
+            # A repeated call gets the first call's reply, whose state may be out of date.
             seen = self._described(Filters=[{"Name": "instance-id", "Values": [started.id]}])
         except WheslError:
             seen = []
@@ -144,7 +144,7 @@ class Ec2Provider:
         return self._described(Filters=[{"Name": f"tag:{TAG_WORKFLOW}", "Values": [workflow]}])
 
     def find(self, token: str) -> Instance | None:
-        """Return the instance of a token, as EC2 itself keeps it, or by its tag."""
+        """Return the instance of a token, found by EC2's client token or by its tag."""
         for name in ("client-token", f"tag:{TAG_TOKEN}"):
             found = self._described(Filters=[{"Name": name, "Values": [token]}])
             if found:
@@ -152,7 +152,7 @@ class Ec2Provider:
         return None
 
     def terminate(self, ids: Sequence[str]) -> None:
-        """End instances, in a call for each: one that EC2 does not know keeps no other from its end."""
+        """End instances, with one call for each, so that an id unknown to EC2 does not block the others."""
         for known_as in ids:
             try:
                 with _explained(f"{known_as} was not terminated"):
@@ -165,7 +165,7 @@ class Ec2Provider:
         self._client.close()
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
-        """Return the spot prices of today; EC2 itself does not tell the others."""
+        """Return today's spot prices; EC2 does not report on-demand prices."""
         if not kinds:
             return []
         with _explained("spot prices are not known"):
@@ -181,9 +181,9 @@ class Ec2Provider:
         return [Offer(kind=kind, market=Market.SPOT, hourly=least[kind]) for kind in kinds if kind in least]
 
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
-        """Return how many instances of each kind the account's quotas of vCPUs have room for.
+        """Return how many instances of each kind the account's quotas of vCPUs allow.
 
-        A quota is for all kinds of its families together, and for all that the account runs.
+        A quota covers all kinds of its families together, and all instances of the account.
         """
         codes = {
             kind: code
@@ -210,7 +210,7 @@ class Ec2Provider:
         }
 
     def _arguments(self, request: InstanceRequest) -> dict[str, Any]:
-        """Return RunInstances' arguments; they follow from the request alone, as a token asks for."""
+        """Return RunInstances' arguments, from the request alone, since a token requires equal arguments."""
         if request.ends <= time.time() and not self._known(request.token):
             raise RefusedError("the end time of the instance has passed")
         tags = {TAG_WORKFLOW: request.workflow, TAG_TOKEN: request.token, TAG_ENDS: f"{request.ends:.0f}"}
@@ -286,12 +286,12 @@ class _UnknownInstanceError(WheslError):
 
 
 def client_of(service: str, region: str, endpoint: str = "") -> Any:
-    """Return a client of boto3's with bounded waits, which repeats what may be repeated.
+    """Return a boto3 client with bounded waits, which repeats the calls that are safe to repeat.
 
     Args:
         service: ``ec2``, ``s3`` or ``service-quotas``.
-        region: of AWS.
-        endpoint: another one than AWS's, '' for AWS.
+        region: the AWS region.
+        endpoint: the service's address; '' for AWS's own.
     """
     import boto3
     from botocore.config import Config
@@ -307,7 +307,7 @@ def client_of(service: str, region: str, endpoint: str = "") -> Any:
 
 
 def user_data(request: InstanceRequest) -> str:
-    """Return what an instance does when it is up: the watchdog of its end time first, then its command."""
+    """Return the script of a starting instance: first the watchdog of its end time, then its command."""
     command = ""
     if request.command:
         command = f"(/bin/sh -c {shlex.quote(request.command)}; shutdown -P now) </dev/null &"

@@ -1,8 +1,8 @@
 """The port to a cloud: start one instance for a token, look, end; every implementation passes the same tests.
 
-Errors: NoCapacityError when there is none now, TokenMismatchError when a token was used for something else,
-RefusedError when the cloud said no, TransientError when no reply came to a start (the instance may exist:
-the same call again, with the same token, tells), CouldNotObserveError when a look did not succeed.
+Errors: NoCapacityError when the cloud has no instance now, TokenMismatchError when a token was used for
+another request, RefusedError when the cloud refused, TransientError when a start got no reply (the instance
+may exist; a repeated call with the same token finds out), CouldNotObserveError when a look failed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class TokenMismatchError(RefusedError):
 
 
 class Market(Enum):
-    """How an instance is paid for. A spot instance may be taken away at any time."""
+    """How an instance is billed. The provider may revoke a spot instance at any time."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
 
 
 class InstanceState(Enum):
-    """``STOPPED`` instances do not compute and may still cost money; ``ENDED`` ones are gone."""
+    """An instance's state; ``STOPPED`` instances may still cost money, ``ENDED`` ones no longer exist."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -42,7 +42,7 @@ class InstanceState(Enum):
 
 
 class EndReason(Enum):
-    """Why an instance ended, as far as the cloud says."""
+    """The reason for which an instance ended, if the cloud reports it."""
 
     UNKNOWN = ""
     REQUESTED = "requested"
@@ -54,9 +54,9 @@ class EndReason(Enum):
 class InstanceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One instance to start.
 
-    ``token`` identifies it for ever. ``ends``: when the instance ends itself, in seconds since the epoch,
-    whoever started it being there or not. ``command``: a shell command
-    that the instance runs when it is up, and whose end is its end; '' for none.
+    ``token`` identifies the request for ever. ``ends``: time at which the instance ends itself, in seconds
+    since the epoch, even if the process that started it is gone. ``command``: a shell command that the
+    instance runs; the instance ends with it; '' for none.
     """
 
     token: str
@@ -68,9 +68,9 @@ class InstanceRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instance(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cloud says of an instance. Times are seconds since the epoch, 0 when not known.
+    """An instance as the cloud reports it. Times are seconds since the epoch, 0 for unknown.
 
-    ``revocation``: when the cloud takes it away, once it has said so.
+    ``revocation``: time at which the cloud revokes the instance, once the cloud has announced it.
     """
 
     id: str
@@ -88,12 +88,12 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gone(self) -> bool:
-        """Whether nothing of it runs or costs any more."""
+        """Whether the instance does not run and costs nothing any more."""
         return self.state is InstanceState.ENDED
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """A price, in dollars an hour."""
+    """A price of an instance type, in dollars an hour."""
 
     kind: str
     market: Market
@@ -110,26 +110,26 @@ class Provider(Protocol):
         ...
 
     def instances(self, workflow: str) -> list[Instance]:
-        """Return a workflow's instances by their tag; those that ended as long as the cloud knows them.
+        """Return a workflow's instances by their tag, ended ones for as long as the cloud knows them.
 
-        An empty list proves nothing: a cloud may show an instance minutes after it was started.
+        An empty list does not prove that no instance exists: a cloud may show a new instance minutes later.
         """
         ...
 
     def find(self, token: str) -> Instance | None:
-        """Return the instance of a token, when the cloud shows one."""
+        """Return the instance of a token; None when the cloud shows none."""
         ...
 
     def terminate(self, ids: Sequence[str]) -> None:
-        """End instances. One that has ended, or that the cloud does not know any more, is no error."""
+        """End instances. Ended instances, and instances that the cloud has forgotten, are no error."""
         ...
 
     def close(self) -> None:
-        """Let go of what runs here for the sake of the port; instances go on."""
+        """Release the provider's resources in this process; instances continue."""
         ...
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
-        """Return today's prices of kinds of instances, without those that the cloud does not say."""
+        """Return today's prices of kinds of instances, leaving out prices that the cloud does not report."""
         ...
 
 
@@ -138,5 +138,5 @@ class TellsLimits(Protocol):
     """A provider that knows how many instances an account may have."""
 
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
-        """Return how many instances of each kind may run at once, without kinds that nothing is known of."""
+        """Return how many instances of each kind may run at once, leaving out kinds without a known limit."""
         ...

@@ -1,1 +1,1 @@
-"""Carrying a plan out: executors on a cluster and in a cloud, their tasks and data, and one owner of all."""
+"""The runner of a plan: executors on a cluster and in a cloud, their tasks and data, under one owner."""

@@ -1,6 +1,6 @@
-"""Which executor gets which task, and which data have to be where: two queues for each stage, preloading.
+"""Assigns tasks to executors and copies data: two queues for each stage, and preloading.
 
-Section 3.3.3 of the document; ``whesl.cloud.core.task_preloading`` has its rule.
+Source: section 3.3.3 of the document; ``whesl.cloud.core.task_preloading`` implements its rule.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _EXPECTED = (ExecutorState.ASKED, ExecutorState.WAITING, ExecutorState.UP)
 
 
 class Queues:
-    """Tasks whose parents are done, by stage and domain.
+    """Queues of tasks whose parents are done, by stage and domain.
 
     Args:
-        context: of the run.
-        domains: those that there are.
+        context: the run's context.
+        domains: the run's domains.
     """
 
     def __init__(self, context: Context, domains: tuple[Domain, ...]) -> None:
@@ -46,15 +46,13 @@ class Queues:
         self._final = {
             file.name for task in state.workflow.tasks for file in task.outputs if file.name not in read
         }
-        self._away: set[str] = set()  # files among them that lie in the other domain alone
-        self._new: list[str] = []  # files among these whose copy was not asked for yet
-        self._missing: dict[
-            tuple[str, Domain], list[str]
-        ] = {}  # missing inputs of a task, by task and domain
+        self._away: set[str] = set()  # results that lie only outside the cluster's side
+        self._new: list[str] = []  # results whose copy was not requested yet
+        self._missing: dict[tuple[str, Domain], list[str]] = {}  # missing inputs by task and domain
         self.made(state.files)
 
     def waiting(self, stage: str) -> int:
-        """Return how many tasks of a stage wait."""
+        """Return the number of a stage's queued tasks."""
         return sum(len(queue) for queue in self._queues[stage].values())
 
     def put(self, name: str) -> None:
@@ -64,7 +62,8 @@ class Queues:
         able = [domain for domain in self._domains if self._seconds(task.stage, domain) is not None]
         domain = able[0] if able else self._domains[0]
         if len(able) == 2:
-            # When the cluster grants a node is not known; an instance comes in minutes.
+            # The cluster's pending requests do not count, since the time of their grant is unknown. Pending
+            # instances count, since they start within minutes.
             hpc = self._executors(task.stage, Domain.HPC)
             cloud = self._executors(task.stage, Domain.CLOUD, _EXPECTED)
             domain = task_preloading.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
@@ -73,14 +72,14 @@ class Queues:
             self._complete(name, domain)
 
     def made(self, names: Iterable[str]) -> None:
-        """Note files that a task has written."""
+        """Record files that a task has written."""
         files, home = self._context.state.files, self._domains[0]
         found = [name for name in names if name in self._final and home not in files[name]]
         self._away.update(found)
         self._new += found
 
     def copied(self, name: str, domain: Domain, again: float | None) -> None:
-        """Note that a copy has ended; one that failed is tried again at a time."""
+        """Record that a copy has ended; a failed copy is repeated at the time ``again``."""
         self._copying.discard((name, domain))
         if again is not None:
             self._copy_again[name, domain] = again
@@ -97,9 +96,9 @@ class Queues:
                 self._move(executor, now)
 
     def bring_home(self, now: float) -> bool:
-        """Have what no other task reads copied to the cluster's side; whether all of it is there."""
+        """Have results that no task reads copied to the cluster's side; return whether all are there."""
         for (name, domain), again in list(self._copy_again.items()):
-            if not again - self._context.limits.again <= now < again:  # a clock may be set back
+            if not again - self._context.limits.again <= now < again:  # the clock may have been set back
                 del self._copy_again[name, domain]
                 self._copy(name, domain)
         while self._new:
@@ -107,7 +106,7 @@ class Queues:
         return not self._away
 
     def send(self, executor: Executor) -> None:
-        """Ask for the message with an executor's task; it may be sent twice."""
+        """Request that an executor gets the message with its task; the message may be sent twice."""
         state, limits = self._context.state, self._context.limits
         progress = state.tasks[executor.task]
         task = progress.task
@@ -145,14 +144,14 @@ class Queues:
         return next((one for one in scaler.tables if one.stage == stage), None) if scaler else None
 
     def _seconds(self, stage: str, domain: Domain) -> float | None:
-        """Return what a task of a stage takes on a side; None where it cannot run there."""
+        """Return the seconds of a stage's task on a side; None where the task cannot run there."""
         table = self._table(stage)
         if table is None:
             return 0.0
         return table.hpc if domain is Domain.HPC else table.cloud
 
     def _able(self, executor: Executor, stage: str) -> bool:
-        """Whether an executor of another stage can run a stage's tasks."""
+        """Return whether an executor can run the tasks of a stage other than its own."""
         table = self._table(stage)
         if table is None or self._seconds(stage, executor.domain) is None:
             return False
@@ -162,19 +161,21 @@ class Queues:
         return not self._context.limits.strict and kind is not None and kind.takes(self._processors[stage])
 
     def _fits(self, executor: Executor, stage: str, now: float) -> bool:
-        """Whether a task of a stage ends before its executor does, as far as that is known."""
+        """Return whether a stage's task is expected to end before the executor's time is over."""
         table, seconds = self._table(stage), self._seconds(stage, executor.domain)
         if executor.domain is Domain.CLOUD or seconds is None or table is None or not table.whole:
-            return True  # a cloud executor ends its task beyond its hour; another one goes on with the rest
+            # A cloud executor may finish its task after its hour. An interruptible task continues elsewhere.
+            return True
         if not executor.number and table.cloud is None and SLACK * seconds >= executor.asked.seconds:
-            return True  # no longer request exists and no cloud takes the task, so it is tried here
+            # No request is long enough and no cloud takes the task, so this executor tries it.
+            return True
         return now + SLACK * seconds < executor.ends
 
     def _give(self, executor: Executor, now: float) -> bool:
-        """Give an executor a task of its stage; whether it has one, or one comes when its data are there."""
+        """Give an executor a task of its stage; return whether it has a task or waits for one's data."""
         stage, domain = executor.stage, executor.domain
         if not self._fits(executor, stage, now):
-            return True  # the executor ends, and the task waits for another one
+            return True  # the executor's time is nearly over, so the task waits for another executor
         own = self._queues[stage][domain]
         for name in list(islice(own, 64)):
             if self._complete(name, domain):
@@ -194,7 +195,7 @@ class Queues:
         return False
 
     def _move(self, executor: Executor, now: float) -> None:
-        """Have an executor whose stage has nothing left work for the next stage that has too few of them."""
+        """Move an executor whose stage has no tasks left to the next stage with too few executors."""
         state = self._context.state
         place = next(one for one in state.workflow.stages if one.name == executor.stage)
         if self.waiting(executor.stage) or state.done[executor.stage] < place.tasks:
@@ -220,7 +221,7 @@ class Queues:
         self.send(executor)
 
     def _complete(self, name: str, domain: Domain) -> bool:
-        """Whether all inputs of a task lie in a domain; what does not is copied there."""
+        """Return whether all inputs of a task lie in a domain; have missing ones copied there."""
         state = self._context.state
         missing = self._missing.get((name, domain))
         if missing is None:
@@ -229,7 +230,7 @@ class Queues:
             self._missing[name, domain] = missing
             for one in missing:
                 self._copy(one, domain)
-        # Files stay where they are, so what was found needs no second look: there may be very many.
+        # Files are never removed, so each of possibly very many inputs is looked for only until it is found.
         while missing and domain in state.files[missing[-1]]:
             missing.pop()
         return not missing

@@ -1,7 +1,7 @@
 """The runner's decisions: events in, records and commands out; no clock, file or socket.
 
-Records are written before the commands that come with them are carried out. After a restart ``resume`` asks
-for what may not have been carried out; each command may be repeated.
+Records are written before the commands that come with them are carried out. After a restart ``resume``
+returns the commands that may not have been carried out; each command may be repeated.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from whesl.cloud.runner.scaling import Scaling
 from whesl.cloud.runner.state import Executor, RunState, RunView
 from whesl.cloud.runner.transition_context import Context
 
-ESCALATED = 75  # ``whesl exec``: the job is to be run again
+ESCALATED = 75  # exit status of ``whesl exec`` that asks for another run of the job
 Outcome = tuple[list[r.Record], list[Command]]
 
 
 class Core:
-    """A run's decisions.
+    """Decides for one run.
 
     Args:
         state: the run as its journal tells it.
         limits: what it may do.
         initial: the scaler's first state, for a run that has none yet.
-        domains: those that there are; results are brought to the first.
+        domains: the run's domains; results are brought to the first one.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class Core:
         self._limits = limits
         self._queues = Queues(self._context, domains)
         self._scaling = Scaling(self._context, self._queues, initial)
-        self._fates: dict[str, float] = {}  # executors that disappeared with a task, and the time of that
+        self._fates: dict[str, float] = {}  # disappearance times of executors that had a task, by executor
         self._why = ""
 
     def resume(self, now: float, stop: str = "") -> Outcome:
-        """Return what the last owner of the run may not have carried out; to be called once, first.
+        """Return the commands that the run's last owner may have left undone. Called once, before ``step``.
 
         Args:
             now: seconds since the epoch.
-            stop: why the run is to be ended; '' to go on with it. Nothing is started for a run that ends.
+            stop: reason to end the run; '' to continue it. Nothing is started for a run that ends.
         """
         self._why = stop
         for executor in self.state.executors.values():
@@ -79,8 +79,8 @@ class Core:
         return self._close(now)
 
     def step(self, event: Event, now: float) -> Outcome:
-        """Take an event in; return the records to write and then the commands to carry out."""
-        # A clock may be set back.
+        """Handle an event; return the records to write and then the commands to carry out."""
+        # The clock may have been set back.
         self._fates = {one: min(since, now) for one, since in self._fates.items()}
         if isinstance(event, Looked):
             for known_as, seen in event.seen.items():
@@ -99,17 +99,17 @@ class Core:
         return self._close(now)
 
     def trouble(self, what: str, why: str, now: float) -> Outcome:
-        """Take in that something does not work, or (``why`` empty) works again."""
+        """Handle the report that something fails, or works again (``why`` empty)."""
         self._context.trouble(what, why, now)
         return self._context.taken()
 
     def stop(self, why: str, now: float) -> Outcome:
-        """End the run, finished or not."""
+        """End the run, even if tasks remain."""
         self._why = why
         return self._close(now)
 
     def view(self) -> RunView:
-        """Return a copy of the run for threads other than the one that decides."""
+        """Return a copy of the run's state for the threads that carry commands out."""
         executors = {one.id: replace(one) for one in self.state.executors.values()}
         return RunView(executors, self.state.refusal, cloud_instead=self._limits.cloud_instead)
 
@@ -138,15 +138,15 @@ class Core:
             self._context.end(executor, "", now)
 
     def _never_shown(self, event: Looked, now: float) -> None:
-        """Count executors as gone that were to end before their start was answered and that never appear.
+        """Count executors as gone that were told to end before their start's answer and never appear.
 
-        Whether such a start was carried out is not known, and asking again could pay for it twice.
+        It is unknown whether such a start was carried out, and a repeated start could cost twice.
         """
         for executor in self.state.executors.values():
             if executor.domain is not event.domain or executor.id in event.seen:
                 continue
             if executor.state is ExecutorState.ENDING and not executor.handle:
-                executor.ending = min(executor.ending, now)  # a clock may be set back
+                executor.ending = min(executor.ending, now)  # the clock may have been set back
                 if event.began > executor.ending + self._limits.unseen:
                     why = f"not shown for {self._limits.unseen:.0f} s after it was to end: never started"
                     self._context.gone(executor, r.ExecutorRefused(id=executor.id, why=why), now)
@@ -167,7 +167,7 @@ class Core:
             self._context.commands.append(Forget(event.domain, names))
         for known_as, since in list(self._fates.items()):
             executor = self.state.executors[known_as]
-            # All messages that the executor wrote before it disappeared were read by now.
+            # This look began after the executor disappeared, so all its messages have been read.
             if executor.domain is event.domain and since < event.began <= now:
                 del self._fates[known_as]
                 if executor.task:
@@ -257,7 +257,7 @@ class Core:
         return self._context.taken()
 
     def _unfinished(self) -> bool:
-        """Whether there is a task that can still be done."""
+        """Return whether some task can still be done."""
         if any(executor.task for executor in self.state.executors.values()):
             return True
         if sum(self.state.done.values()) == len(self.state.tasks):
@@ -271,7 +271,7 @@ class Core:
         )
 
     def _end_idle(self, now: float) -> None:
-        """End executors that get no more tasks, and ask again for the end of those that still run."""
+        """End executors without a task that are stopping or whose paid time is over."""
         for executor in self.state.executors.values():
             over = executor.over and now >= executor.over
             if executor.state is ExecutorState.STOPPING and not executor.task:

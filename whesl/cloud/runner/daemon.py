@@ -1,8 +1,8 @@
 """The runner's shell: it writes records, carries commands out, and gives their results to the core.
 
-One thread decides and writes; what may take long is done by others, a few for each side. These read a copy of
-the run's state, which is made anew after each record. A call that failed for the moment is repeated until it
-succeeds or is not wanted any more.
+One thread decides and writes. A few other threads for each side make the calls that may take long; they read
+a copy of the run's state, which is renewed after each record. A call that failed temporarily is repeated
+until it succeeds or is no longer needed.
 """
 
 from __future__ import annotations
@@ -43,25 +43,26 @@ from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.runtime.journal import Journal, JournalError
 
-PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0  # reasons for which a journal is waited for
-CALLS = 4  # calls of each kind that run at once for each side
+# Journal errors that may pass, and seconds to wait for that.
+PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0
+CALLS = 4  # simultaneous calls of each kind for each side
 _STOPPED = "it was stopped"
 _FORBIDDEN = "the cluster refuses its part"
-_Told = tuple[str, str]  # what fails, and why ('' where it works again)
+_Told = tuple[str, str]  # the failing operation, and the reason ('' where it works again)
 
 
 class Shell:
-    """One run.
+    """Carries out one run.
 
     Args:
-        core: its decisions.
-        journal: where its records go.
-        sides: by domain.
-        scratch: for copies between two storages neither of which is here.
+        core: the run's core, which decides.
+        journal: the journal of the run's records.
+        sides: the run's sides, by domain.
+        scratch: local directory for copies between two remote storages.
         poll: seconds between two looks at each side.
-        again: seconds until a call is repeated that failed for the moment.
-        notify: is told each record when it is written.
-        stop: whether the run is to be ended.
+        again: seconds until a call that failed temporarily is repeated.
+        notify: called with each record after it is written.
+        stop: returns whether the run has to end.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class Shell:
     def run(self) -> bool:
         """Carry the run to its end; return whether all tasks are done.
 
-        Raises JournalError when nothing can be written down, for an hour where that may pass: what runs goes
-        on, and a new call takes it up.
+        Raises JournalError when the journal cannot be written; errors that may pass are waited for during an
+        hour. Executors continue, and a new call continues the run.
         """
         try:
             stopped = self._stop()
@@ -132,7 +133,7 @@ class Shell:
             self._carry_out(command)
 
     def _write(self, records: Sequence[r.Record]) -> None:
-        """Write records down; while there is no room for them, nothing else is done."""
+        """Write records to the journal; the runner does nothing else while the journal has no room."""
         content = [(r.NAMES[type(one)], one) for one in records]
         limit, waited = time.monotonic() + PATIENCE, False
         while True:
@@ -177,14 +178,14 @@ class Shell:
         self._events.put((_what(domain, kind), ""))
 
     def _fails(self, domain: Domain, kind: str, error: WheslError | OSError) -> None:
-        # Any error becomes an event: a thread that ends silently would leave the run without an answer.
+        # Every error becomes an event, since the core would wait for ever for a thread that ends silently.
         self._events.put((_what(domain, kind), _said(error)))
 
     def _start(self, command: Start) -> bool:
-        """Start an executor; repeat it until the side has said yes or no, or its time is over.
+        """Start an executor; repeat this until its side accepts or refuses, or the executor's time is over.
 
-        One that is to end meanwhile is asked for no more: whoever looks for it sees whether it is there.
-        Returns whether it was started.
+        The start of an executor that has to end meanwhile is not repeated; the next look at its side shows
+        whether it exists. Returns whether the executor was started.
         """
         asked, called = command.asked, command.again
         side = self._sides[asked.domain]
@@ -213,12 +214,13 @@ class Shell:
                     self._events.put(Refused(id=asked.id, why=_said(error)))
                     return False
                 self._fails(asked.domain, "start", error)
-                # A refusal is certain; after any other error the instance may exist, and its token tells.
+                # Only NoCapacityError is a certain failure here; after other errors the instance may exist.
                 called = not isinstance(error, NoCapacityError)
                 self._over.wait(self._again)
                 continue
             if not self._view.executors[asked.id].alive:
-                side.end(asked.id, handle)  # the start was answered after the executor had been given up
+                # The start was answered after the executor had been given up.
+                side.end(asked.id, handle)
                 return False
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
             self._events.put(Looked(domain=asked.domain, began=time.time(), seen=seen))
@@ -247,7 +249,7 @@ class Shell:
         self._events.put(Copied(name=command.name, domain=command.domain, digest=digest, seconds=seconds))
 
     def _copied(self, command: Copy) -> Digest:
-        """Copy by way of this machine; a side whose storage is a directory here needs no second copy."""
+        """Copy a file through this machine, directly where one side's storage is a local directory."""
         from whesl.cloud.transfer.directory import DirectoryStore
 
         name = f"{messages.DATA}/{command.name}"
@@ -268,7 +270,7 @@ class Shell:
             here.unlink(missing_ok=True)
 
     def _watch(self, domain: Domain) -> None:
-        """Look at a side's executors, again and again."""
+        """Look at a side's executors periodically."""
         side = self._sides[domain]
         while not self._over.wait(self._poll):
             began = time.time()
@@ -286,12 +288,12 @@ class Shell:
             self._events.put(Looked(domain=domain, began=began, seen=seen))
 
     def _wanted(self, known_as: str) -> bool:
-        """Whether an executor is written down and has not ended; asked after a look, it knows all of them."""
+        """Return whether an executor is recorded and has not ended; called after the look that saw it."""
         executor = self._view.executors.get(known_as)
         return executor is not None and executor.alive
 
     def _listen(self, domain: Domain) -> None:
-        """Read what a side's executors say, again and again."""
+        """Read the messages of a side's executors periodically."""
         store = self._sides[domain].store
         while not self._over.wait(self._poll):
             began = time.time()

@@ -1,4 +1,4 @@
-"""What the runner's core is told, and what it asks its shell to do."""
+"""The events that the runner's core gets, and the commands that it gives to its shell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whesl.cloud.transfer.port import Digest
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of an executor according to its side; ``revoked``: it will be taken away soon."""
+    """The state of an executor according to its side; ``revoked``: the provider will take it away soon."""
 
     state: ExecutorState
     handle: str = ""
@@ -20,7 +20,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A side's executors, as a look that began at ``began`` has shown them."""
+    """The states of a side's executors, from a look that began at ``began``."""
 
     domain: Domain
     began: float
@@ -28,7 +28,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """All messages that lay in a domain at ``began`` or came since."""
+    """All messages that lay in a domain's storage at ``began``, and perhaps newer ones."""
 
     domain: Domain
     began: float
@@ -36,14 +36,14 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """An executor was not started, for sure."""
+    """An executor was certainly not started."""
 
     id: str
     why: str
 
 
 class Copied(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A copy has ended; without ``digest`` it has not succeeded, and ``why``."""
+    """A copy has ended; where it has failed, ``digest`` is None and ``why`` gives the reason."""
 
     name: str
     domain: Domain
@@ -60,9 +60,9 @@ Event = Looked | Heard | Refused | Copied | Tick
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Start an executor; the same one again is no second one.
+    """Start an executor; a repeated command does not start a second one.
 
-    ``again``: an earlier owner of the run may have asked its side for it.
+    ``again``: an earlier owner of the run may have requested this executor already.
     """
 
     asked: ExecutorAsked
@@ -94,7 +94,7 @@ class Copy(msgspec.Struct, frozen=True, tag=True):
 
 
 class Forget(msgspec.Struct, frozen=True, tag=True):
-    """Remove messages that were handled."""
+    """Remove handled messages from a domain's storage."""
 
     domain: Domain
     names: tuple[str, ...]
@@ -104,15 +104,15 @@ Command = Start | End | Send | Copy | Forget
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run may do.
+    """The limits of a run.
 
-    ``retries``: times that a task whose command failed is run again; ``losses``: executors that it may lose.
-    ``platforms``: of the cloud, with their prices in ``currency``. ``spot``: spot instances are asked for.
-    ``again``: seconds until a copy or a call that failed is repeated. ``rules``: files of ESL for all tasks.
-    ``strict``: an instance only takes tasks of stages that ask for its type. ``stop``: when the run is ended,
-    whatever is done, seconds since the epoch. ``unseen``: seconds after which an executor that was to end
-    before its side had told a name was never started, where the side has not shown it. ``cloud_instead``:
-    instances are also paid for while the cluster refuses its part.
+    ``retries``: number of repetitions of a task whose command failed. ``losses``: number of executors that
+    one task may lose. ``platforms``: the cloud's platforms, with prices in ``currency``. ``spot``: spot
+    instances are requested. ``again``: seconds until a failed copy or call is repeated. ``rules``: files of
+    ESL for all tasks. ``strict``: an instance only takes tasks of stages that request its type. ``stop``:
+    time at which the run ends even if tasks remain, seconds since the epoch. ``unseen``: seconds after which
+    an executor that was told to end before its start was answered, and that its side does not show, counts
+    as never started. ``cloud_instead``: instances are also paid for while the cluster refuses its part.
     """
 
     retries: int = 2

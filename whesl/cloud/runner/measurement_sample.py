@@ -1,4 +1,4 @@
-"""DPB at work: a part of the tasks, run on each platform, and the profile that is estimated from it."""
+"""The profile's measurement (DPB): a sample of the tasks for each platform, and the profile from its run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _AT = " on "
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run: a workflow whose stages are those of the whole, each on one platform; and its scaler."""
+    """A sample to run: a workflow with a stage for each stage and platform, and the scaler's first state."""
 
     workflow: Workflow
     initial: ScalerState
@@ -44,17 +44,17 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 def part(
     workflow: Workflow, platforms: tuple[Platform, ...], share: float, now: float, seconds: float
 ) -> Part:
-    """Return the tasks that are run, and where.
+    """Return the sample's tasks and their platforms.
 
-    A task is only taken with its parents, so a stage that waits for all of another one is left out of a small
-    sample; its entries are estimated.
+    A sample contains a task only together with its parents. A small sample therefore lacks a stage that waits
+    for all tasks of another one; the entries of such a stage are estimated.
 
     Args:
-        workflow: with its tasks.
-        platforms: of the cluster and the cloud.
-        share: of each stage's tasks; at least one for each platform.
+        workflow: the workflow, with its tasks.
+        platforms: the platforms of the cluster and the cloud.
+        share: share of each stage's tasks; each platform gets at least one task.
         now: seconds since the epoch.
-        seconds: that it may take.
+        seconds: largest duration of the sample's run.
 
     Raises:
         UsageError: there are no tasks, or no platform for any stage.
@@ -86,7 +86,7 @@ def part(
     stages: list[Stage] = []
     paces: list[Pace] = []
     assignments: list[Assignment] = []
-    begun: set[str] = set()  # an instance of each type is enough: it goes on to the next stage
+    begun: set[str] = set()  # one instance of each type is enough, since it moves on to the next stage
     for name, count in counts.items():
         of, _, kind_name = name.rpartition(_AT)
         kind = kinds_of[kind_name]
@@ -136,7 +136,7 @@ def part(
 
 
 def of_same_tasks(workflow: Workflow, sample: Workflow) -> Workflow:
-    """Return the part of a workflow that has the tasks of a sample, each where the sample has it."""
+    """Return the part of a workflow with the tasks of a sample, each in the sample's stage."""
     stages = {task.name: task.stage for task in sample.tasks}
     tasks = []
     for task in workflow.tasks:
@@ -148,10 +148,10 @@ def of_same_tasks(workflow: Workflow, sample: Workflow) -> Workflow:
 
 
 def profile(state: RunState, now: float) -> Profile:
-    """Return what a sample's run has shown.
+    """Return the profile that a sample's run has measured.
 
     Args:
-        state: the run when it has ended.
+        state: the state of the ended run.
         now: seconds since the epoch.
     """
     times: dict[str, list[float]] = {}

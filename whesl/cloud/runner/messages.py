@@ -1,7 +1,7 @@
-"""What the runner and its executors write to each other, as small files in a domain's storage.
+"""Messages between the runner and its executors, as small files in a domain's storage.
 
 ``box/<executor>/<number>.json`` is read by the executor, ``said/<executor>-<number>.json`` by the runner. A
-number is used once, and a message that is written twice is the same one.
+number is used once, so a message that is written twice is the same message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STOP = "stop"
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     """A task to run. ``directory`` and the files' names are relative to the domain's ``data``.
 
-    With a ``script`` the command gets its path as last argument, and the output is the directory, packed.
+    A ``script``'s path becomes the command's last argument, and the output is the packed directory.
     """
 
     number: int
@@ -35,9 +35,9 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExecutorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an executor says: number 0 when it is up, else of the task of that number.
+    """A message of an executor: number 0 says that it is up, other numbers report the task with that number.
 
-    ``status``: of the task's command, None for one that was broken off because the executor's time was over.
+    ``status``: exit status of the task's command; None where the end of the executor's time interrupted it.
     """
 
     executor: str

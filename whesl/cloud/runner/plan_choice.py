@@ -1,4 +1,4 @@
-"""From a workflow, a deadline and a budget to a run that can begin; hours may be shorter, for trying out."""
+"""Chooses a run's plan for a workflow, a deadline and a budget; a trial may shorten the schedule's hours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whesl.model.errors import UsageError
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What was chosen: the plan, the scaler's first state, and the platforms with their prices."""
+    """The choice: the plan, the scaler's first state, and the platforms with their prices."""
 
     case: plan_menu.Case
     plan: Plan
@@ -33,25 +33,25 @@ def choose(
     courses: int = plan_menu.COURSES,
     longest: int = LONGEST,
 ) -> Chosen:
-    """Return the cheapest plan that meets a deadline with a probability, ready to be run.
+    """Return the cheapest plan that meets a deadline with a probability, ready to run.
 
     Args:
         case: the workflow, prices, profile and forecast.
         deadline: seconds since the epoch.
-        probability: that the plan is to have.
-        budget: that it may cost; None for any.
-        hour: seconds of an hour of the schedule: prices and run times are those of such an hour.
-        seed: of the simulated courses.
-        courses: how many there are.
+        probability: the required probability of meeting the deadline.
+        budget: largest cost of the plan; None for no limit.
+        hour: seconds of an hour of the schedule; prices apply to such an hour.
+        seed: seed of the simulated courses.
+        courses: number of simulated courses.
         longest: hours of the longest request for a node.
 
     Raises:
         UsageError: the deadline cannot be met at all, or no plan is within the budget.
     """
-    plan_menu.check(case, (deadline,))  # in the times of the user, not in those of longer hours
+    plan_menu.check(case, (deadline,))  # checked in real seconds, before run times are scaled to full hours
     times = HOUR / hour
     slow = slowed(case, hour)
-    # What could not end within a request for a node is not planned there.
+    # Tasks that outlast the longest request for a node are not planned on the cluster.
     slow = msgspec.structs.replace(slow, paces=whole(slow.paces, longest))
     case = msgspec.structs.replace(
         case,
@@ -93,7 +93,7 @@ def choose(
 
 
 def slowed(case: plan_menu.Case, hour: float) -> plan_menu.Case:
-    """Return a case whose hours last 3600 s where they are to last ``hour`` seconds in the run."""
+    """Return a case scaled to hours of 3600 s, for a run whose hours last ``hour`` seconds."""
     times = HOUR / hour
     return msgspec.structs.replace(
         case,
@@ -109,7 +109,7 @@ def slowed(case: plan_menu.Case, hour: float) -> plan_menu.Case:
 
 
 def on_cluster_alone(initial: ScalerState) -> ScalerState:
-    """Return the scaler's first state for a run without a cloud: what its plan foresees there is left out.
+    """Return the scaler's first state for a run without a cloud, with the plan's cloud part left out.
 
     Raises:
         UsageError: the cluster cannot run a stage.

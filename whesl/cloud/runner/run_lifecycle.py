@@ -1,4 +1,4 @@
-"""A run in a directory: begun, taken up again after its runner's death, read by others while it goes on.
+"""A run in a directory: it can be begun, continued after its runner's death, and read while it goes on.
 
 ``run.json`` (workflow, first state of the scaler, limits, settings of both sides), ``journal.db``, ``lock``,
 ``cluster/`` and ``cloud/`` (storages), ``logs/``, ``private/`` (keys of connections, uploads under way).
@@ -35,12 +35,12 @@ from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.runtime.journal import Journal
 from whesl.runtime.locking import takeover_lock
 
-STOP = "stop"  # a file in a run's directory that has it ended
-LEFT = "files in the cloud"  # a trouble: what a run has left there
+STOP = "stop"  # name of the file in a run's directory that makes its runner end the run
+LEFT = "files in the cloud"  # name of the trouble that reports files left in the cloud
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was begun with; it stays as it was when the run is taken up again."""
+    """The inputs of a run's begin, which stay the same when the run is continued."""
 
     run: str
     workflow: Workflow
@@ -50,14 +50,14 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Limits, site: Site) -> Setup:
-    """Write down what a run begins with, before anything is started.
+    """Write a run's inputs to its directory, before anything is started.
 
     Args:
-        directory: the run's; empty, or not there yet.
-        workflow: with its tasks and their commands.
-        initial: the scaler's first state, which has the plan.
-        limits: what the run may do.
-        site: where its cluster and its cloud are.
+        directory: the run's directory, which is empty or does not exist yet.
+        workflow: the workflow, with its tasks and their commands.
+        initial: the scaler's first state, which contains the plan.
+        limits: the run's limits.
+        site: settings of the run's cluster and cloud.
 
     Raises:
         UsageError: the workflow cannot be run, or there is another run in the directory.
@@ -84,10 +84,10 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
 
 @contextlib.contextmanager
 def nothing_left(directory: Path) -> Iterator[None]:
-    """Remove what was made in a directory when the run in it is refused before it has started.
+    """Remove the files made in a run's directory if the run is refused before it has started.
 
     Args:
-        directory: the run's; what was in it before stays.
+        directory: the run's directory; files that existed before stay.
     """
     there = directory.exists()
     before = set(directory.iterdir()) if directory.is_dir() else set()
@@ -109,19 +109,19 @@ def nothing_left(directory: Path) -> Iterator[None]:
 
 
 def started(directory: Path) -> bool:
-    """Whether there is a run in a directory that has started; one whose inputs were missing has not."""
+    """Return whether a directory has a started run; a run with missing inputs has not started."""
     if not (directory / "run.json").exists():
         return False
     return state_of(directory).started is not None or carried(directory)
 
 
 def carried(directory: Path) -> bool:
-    """Whether a runner carries out what is in a directory now, as far as can be told. Raises OSError."""
+    """Return whether a runner seems to carry out a directory's run now. Raises OSError."""
     return takeover_lock.holder(str(directory / "lock")) is not None
 
 
 def setup_of(directory: Path) -> Setup:
-    """Return what a run was begun with. Raises UsageError when there is none, or it cannot be read."""
+    """Return a run's inputs. Raises UsageError when there is no run, or its inputs cannot be read."""
     path = directory / "run.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Setup)
@@ -132,7 +132,7 @@ def setup_of(directory: Path) -> Setup:
 
 
 def state_of(directory: Path) -> RunState:
-    """Return a run as it stands, whoever owns it now."""
+    """Return a run's present state, whichever process owns the run."""
     workflow = setup_of(directory).workflow
     path = directory / "journal.db"
     if not path.exists():
@@ -147,20 +147,20 @@ def carry_out(
     notify: Callable[[r.Record], None] = lambda record: None,
     made: dict[Domain, Side] | None = None,
 ) -> RunState:
-    """Carry a run to its end, from wherever it is.
+    """Carry a run out to its end, from its present state.
 
     Args:
         directory: the run's.
-        notify: is told each record.
-        made: its sides, where they are not those of its settings.
+        notify: called with each record.
+        made: the run's sides; None for those of its settings.
 
     Returns:
         The run when it has ended.
 
     Raises:
-        UsageError: an input is not there; nothing was started.
-        RefusedError: another process carries it out, or a side refuses what would be asked of it.
-        WheslError: a side cannot be reached at all, or nothing can be written down.
+        UsageError: an input is missing; nothing was started.
+        RefusedError: another process carries the run out, or a side refuses the run's requests.
+        WheslError: a side cannot be reached, or the journal cannot be written.
     """
     setup = setup_of(directory)
     with contextlib.ExitStack() as leaving:
@@ -194,14 +194,14 @@ def carry_out(
 
 
 def clean(directory: Path) -> None:
-    """Remove what an ended run has left in its cloud's storage; results that lie there alone are lost.
+    """Remove an ended run's files from the cloud's storage; results that exist only there are lost.
 
     Args:
-        directory: the run's.
+        directory: the run's directory.
 
     Raises:
         UsageError: the run has not ended.
-        RefusedError: another process carries it out.
+        RefusedError: another process carries the run out.
         WheslError: the storage cannot be reached.
     """
     setup = setup_of(directory)
@@ -221,7 +221,7 @@ def _journal_alone(directory: Path) -> Iterator[Journal]:
     """Open a run's journal as the one process that carries the run out.
 
     Raises:
-        RefusedError: another process does.
+        RefusedError: another process carries the run out.
     """
     try:
         lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
@@ -243,9 +243,9 @@ def _note(journal: Journal, state: RunState, records: list[r.Record]) -> None:
 
 
 def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Journal) -> None:
-    """Write down where the inputs are, and that the run has started.
+    """Record where the inputs lie, and that the run has started.
 
-    Each side and its storage is asked first: a key that is refused is told before anything is started.
+    Each side and its storage is called first, so a refused key is reported before anything is started.
     """
     now = time.time()
     troubles: list[r.Record] = []
@@ -305,14 +305,14 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
 
 
 def _let_go(both: dict[Domain, Side]) -> None:
-    """Close both sides, so that nothing of the run goes on in this process."""
+    """Close both sides and their storages, so that no connection of the run remains in this process."""
     for side in both.values():
         side.close()
         side.store.close()
 
 
 def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
-    """Have the workspaces that came home as files beside the others."""
+    """Unpack the workspaces that arrived on the cluster's side as archives."""
     home, side = next(iter(both.items()))
     if not isinstance(side.store, DirectoryStore):
         return
@@ -322,7 +322,7 @@ def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
 
 
 def _told(directory: Path, state: RunState, both: dict[Domain, Side]) -> list[r.Record]:
-    """Return what is to be told of files that a run without all of its results leaves in the cloud."""
+    """Return a record about the files that an incomplete run leaves in the cloud."""
     for domain in list(both)[1:]:
         sizes = [places[domain].size for places in state.files.values() if domain in places]
         if sizes:
@@ -335,7 +335,7 @@ def _told(directory: Path, state: RunState, both: dict[Domain, Side]) -> list[r.
 
 
 def _tidy(state: RunState, both: dict[Domain, Side]) -> list[r.Record]:
-    """Remove what would be paid for, now that all results are at the cluster; return what is to be told."""
+    """Remove the cloud's files once all results are on the cluster; return a record if this fails."""
     try:
         _removed(state, both)
     except (WheslError, OSError) as error:
@@ -344,7 +344,7 @@ def _tidy(state: RunState, both: dict[Domain, Side]) -> list[r.Record]:
 
 
 def _removed(state: RunState, both: dict[Domain, Side]) -> None:
-    """Remove messages and the cloud's copies, those of executors too that were lost before they said so."""
+    """Remove messages and files from the cloud, including outputs that lost executors have not reported."""
     written = {file.name for task in state.workflow.tasks for file in task.outputs}
     for domain in list(both)[1:]:
         known = written | {name for name, places in state.files.items() if domain in places}

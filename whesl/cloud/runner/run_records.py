@@ -1,4 +1,4 @@
-"""A run's records, each written before the act that it announces. Times are seconds since the epoch."""
+"""A run's records, each written before the action that it announces. Times are seconds since the epoch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whesl.cloud.transfer.port import Digest
 
 
 class ExecutorState(str, Enum):
-    """An executor's life, in this order; ``STOPPING`` takes no new task, ``ENDING`` was told to end."""
+    """An executor's states, in their order; ``STOPPING`` takes no new task, ``ENDING`` was told to end."""
 
     ASKED = "asked"
     WAITING = "waiting"
@@ -29,7 +29,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 class RunStarted(Record, frozen=True, kw_only=True):
     """The run's first record. ``run`` names it in all tokens; ``content`` is the workflow's digest.
 
-    ``currency`` is that of the budget and of all prices.
+    ``currency`` is the currency of the budget and of all prices.
     """
 
     run: str
@@ -41,17 +41,17 @@ class RunStarted(Record, frozen=True, kw_only=True):
 
 
 class Scaled(Record, frozen=True, kw_only=True):
-    """The scaler took an interval in."""
+    """The scaler has handled the begin of an interval."""
 
     state: ScalerState
     long: bool = False
 
 
 class ExecutorAsked(Record, frozen=True, kw_only=True):
-    """An executor is to be started; ``ends`` is when it ends by itself, ``seconds`` how long it may work.
+    """An executor is requested; ``ends``: time at which it ends itself; ``seconds``: how long it may work.
 
-    ``hourly`` is its price; 0 on the cluster, where ``ends`` counts from its start and is not known yet.
-    ``instead``: the executor that was lost, and whose place it takes.
+    ``hourly``: its price of an hour. On the cluster ``hourly`` and ``ends`` are 0, since the executor's time
+    begins with its start. ``instead``: the lost executor that it replaces; '' for none.
     """
 
     id: str
@@ -74,7 +74,7 @@ class ExecutorRefused(Record, frozen=True, kw_only=True):
 
 
 class ExecutorSeen(Record, frozen=True, kw_only=True):
-    """What its side says of an executor, when that has changed."""
+    """A change of an executor's state, as its side reports it."""
 
     id: str
     state: ExecutorState
@@ -83,14 +83,14 @@ class ExecutorSeen(Record, frozen=True, kw_only=True):
 
 
 class ExecutorMoved(Record, frozen=True, kw_only=True):
-    """An executor works for another stage, since its own has nothing left."""
+    """An executor works for another stage, since its own stage has no tasks left."""
 
     id: str
     stage: str
 
 
 class Assigned(Record, frozen=True, kw_only=True):
-    """A task was given to an executor: its ``number``-th."""
+    """A task was given to an executor, as the executor's ``number``-th task."""
 
     task: str
     executor: str
@@ -99,7 +99,7 @@ class Assigned(Record, frozen=True, kw_only=True):
 
 
 class Made(Record, frozen=True, kw_only=True):
-    """A file that a task has written, or that it reads; ``executable`` where it is a program."""
+    """A file that a task writes or reads; ``executable``: whether it is a program."""
 
     name: str
     digest: Digest
@@ -107,7 +107,7 @@ class Made(Record, frozen=True, kw_only=True):
 
 
 class TaskDone(Record, frozen=True, kw_only=True):
-    """A task has ended well; ``seconds`` of its work."""
+    """A task has succeeded; ``seconds``: its run time."""
 
     task: str
     executor: str
@@ -117,7 +117,7 @@ class TaskDone(Record, frozen=True, kw_only=True):
 
 
 class TaskFailed(Record, frozen=True, kw_only=True):
-    """A task's command has failed; ``final`` when it is not tried again."""
+    """A task's command has failed; ``final``: the task is not tried again."""
 
     task: str
     executor: str
@@ -128,7 +128,7 @@ class TaskFailed(Record, frozen=True, kw_only=True):
 
 
 class TaskLost(Record, frozen=True, kw_only=True):
-    """An executor is gone, and a task with it that had not ended; a run that goes on gives it to another."""
+    """An executor is gone with an unfinished task, which the run gives to another executor."""
 
     task: str
     executor: str
@@ -137,7 +137,7 @@ class TaskLost(Record, frozen=True, kw_only=True):
 
 
 class FileCopied(Record, frozen=True, kw_only=True):
-    """A file lies in a domain, compared with where it came from."""
+    """A file was copied to a domain, and the copy's digest was verified."""
 
     name: str
     domain: Domain
@@ -154,7 +154,7 @@ class Risk(Record, frozen=True, kw_only=True):
 
 
 class Trouble(Record, frozen=True, kw_only=True):
-    """Something does not work for the moment (or again: ``over``)."""
+    """Something fails temporarily, or works again (``over``)."""
 
     what: str
     why: str = ""
@@ -162,7 +162,7 @@ class Trouble(Record, frozen=True, kw_only=True):
 
 
 class RunEnded(Record, frozen=True, kw_only=True):
-    """The run is over: all tasks are done, or ``why`` not."""
+    """The run is over; where tasks are left, ``why`` gives the reason."""
 
     complete: bool
     why: str = ""

@@ -1,4 +1,4 @@
-"""The adaptive resource scaler (ARS) at work: its intervals, and what it asks for."""
+"""Runs the adaptive resource scaler (ARS) at its intervals, and carries its commands out."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ from whesl.cloud.runner.transition_context import Context
 STUCK = 2  # short intervals without a working executor after which the deadline counts as at risk
 _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)
 _WORKING = (*_NEW, ExecutorState.UP)
-STILLBORN = 6  # executors that ended before their first report after which no more are started in an hour
-_ABOUT = 0.5  # an executor that ends within these seconds is not counted
-ALARM = 0.8  # share of the budget from which on people are told
+# Executors in a row that end before their first report; then lost executors of this side are not replaced.
+STILLBORN = 6
+_ABOUT = 0.5  # seconds; an executor that ends sooner is not counted
+ALARM = 0.8  # share of the budget, spent or promised, at which the user is warned
 NEAR_BUDGET = "the budget's end is near"
 _SAMPLES = 3  # tasks of a stage after which their run times replace those of the profile
 
@@ -49,8 +50,8 @@ class Scaling:
     """The executors of a run.
 
     Args:
-        context: of the run.
-        queues: of its tasks.
+        context: the run's context.
+        queues: the run's queues of tasks.
         initial: the scaler's first state, for a run that has none yet.
     """
 
@@ -63,11 +64,11 @@ class Scaling:
         self._measured: dict[tuple[str, Domain], list[float]] = {}
 
     def measured(self, stage: str, domain: Domain, seconds: float) -> None:
-        """Take the run time of a task in."""
+        """Record the run time of a task."""
         self._measured.setdefault((stage, domain), []).append(seconds)
 
     def intervals(self, now: float) -> None:
-        """Take a long or a short interval in that has begun."""
+        """Handle the begin of a long or a short interval, if one has begun."""
         context = self._context
         state = context.state.scaler or self._initial
         settings = state.settings
@@ -76,7 +77,7 @@ class Scaling:
             # Hours that passed while no runner ran are skipped.
             state = msgspec.structs.replace(self._paced(state, now), hour=max(-1, due - 1))
             self._scale(state, LongInterval(observation=self.observation(now)), now)
-        elif not 0 <= now - context.state.interval < settings.short:  # a clock may be set back
+        elif not 0 <= now - context.state.interval < settings.short:  # the clock may have been set back
             self._scale(self._paced(state, now), ShortInterval(observation=self.observation(now)), now)
 
     def observation(self, now: float) -> Observation:
@@ -126,7 +127,7 @@ class Scaling:
         self._look_for_standstill(state, event.observation, now)
 
     def _replace_lost(self, state: ScalerState, now: float) -> None:
-        """Ask for another executor in the place of each that was lost, for the rest of its time."""
+        """Request a replacement for each lost executor, for the rest of its time."""
         executors = self._context.state.executors.values()
         for domain in Domain:
             recent = sorted((one for one in executors if one.domain is domain and one.gone), key=_gone)
@@ -140,7 +141,7 @@ class Scaling:
                 why = f"{stillborn} executors ended before they were up, the last: {recent[-1].why}"
             self._context.trouble(f"executors, {domain.value} side", why, now)
             if why:
-                continue  # the next hour tries again
+                continue  # the next hour's regular requests try again
             for one in [one for one in recent if not (one.told or one.replaced)]:
                 asked = one.asked
                 left = one.since + asked.seconds - now
@@ -156,18 +157,18 @@ class Scaling:
                 self._ask(side, one.stage, platform, asked.purpose, left, ends=ends, now=now, instead=one.id)
 
     def _cloud_instead(self, table: StageTable) -> bool:
-        """Whether an instance takes the place of a node that the cluster has refused."""
+        """Return whether an instance may replace a node that the cluster has refused."""
         allowed = bool(self._context.state.refusal) and self._context.limits.cloud_instead
         there = len(self._of(table.stage, Domain.CLOUD, _WORKING))
         return allowed and bool(table.platform) and there < table.limit
 
     def _look_for_standstill(self, state: ScalerState, observation: Observation, now: float) -> None:
-        """Call the deadline at risk when nothing works although there is work: no plan foresees that."""
+        """Report the deadline at risk when tasks are left and no executor works, which no plan foresees."""
         left = sum(stage.tasks - self._context.state.done[stage.name] for stage in self._stages)
         works = any(executor.state is ExecutorState.UP for executor in self._context.state.executors.values())
         self._stuck = self._stuck + 1 if left and not works else 0
         if self._stuck > STUCK and self._context.state.risk is None:
-            # What is left takes its time from whenever it may begin.
+            # The estimate assumes that the tasks left can begin now.
             seconds = scaler.expected(state, observation, now) - now
             expected = max(now + seconds, now + self._stuck * state.settings.short)
             why = "neither the cluster nor the cloud gives anything"
@@ -202,7 +203,7 @@ class Scaling:
             self._context.write(risk, now)
 
     def release(self, executor: Executor, now: float) -> None:
-        """End an executor after the task that it has."""
+        """End an executor after its present task."""
         if executor.task:
             stopping = r.ExecutorSeen(id=executor.id, state=ExecutorState.STOPPING, why="no longer needed")
             self._context.write(stopping, now)
@@ -210,7 +211,7 @@ class Scaling:
             self._context.end(executor, "no longer needed", now)
 
     def _beyond(self, stage: str) -> float:
-        """Return the seconds that an instance may need to end the task that it has when its time is over."""
+        """Return the seconds that an instance may need after its time to finish its last task."""
         state = self._context.state.scaler
         tables = state.tables if state else ()
         seconds = max((one.cloud or 0.0 for one in tables if one.stage == stage), default=0.0)
@@ -262,17 +263,18 @@ class Scaling:
         context.commands.append(Start(asked))
 
     def _refused(self, now: float) -> bool:
-        """Whether the cluster refuses its part, and the user has not said that the cloud is to do it."""
+        """Return whether the cluster refuses its part and the user has not allowed the cloud to do it."""
         refusal = self._context.state.refusal
         forbidden = bool(refusal) and not self._context.limits.cloud_instead
         why = refusal or ""
         why += "; no instance is paid for meanwhile (--cloud-instead allows it)" if forbidden else ""
-        if refusal != "":  # else what was tried before the run stands: the cluster has answered nothing since
+        # Before the cluster's first answer, the result of the trial before the run stays valid.
+        if refusal != "":
             self._context.trouble("requests to the cluster", why, now)
         return forbidden
 
     def _affordable(self, hourly: float, seconds: float, now: float) -> bool:
-        """Whether the budget has room for one instance more, with all others to their ends."""
+        """Return whether the budget covers one more instance, if all others run to their end times."""
         budget = self._context.limits.budget
         if budget is None:
             return True
@@ -283,17 +285,17 @@ class Scaling:
         return affordable
 
     def _promised(self, now: float) -> float:
-        """Return what is spent, and what all instances cost that run to the ends that they have."""
+        """Return the cost so far plus the cost of all live instances until their end times."""
         executors = self._context.state.executors.values()
         alive = (one for one in executors if one.alive and one.asked.hourly)
-        # An instance ends itself at its end time, which leaves room for the task that it has.
+        # The end time of an instance includes the time to finish its last task.
         return self._context.state.cost(now) + sum(
             one.asked.hourly * max(0.0, one.asked.ends - max(now, one.since + LEAST_BILLED)) / HOUR
             for one in alive
         )
 
     def _warn(self, now: float) -> None:
-        """Tell that most of the budget is spent or promised, while there is still some left."""
+        """Warn that most of the budget is spent or promised, before it is used up."""
         context, budget = self._context, self._context.limits.budget
         if budget is None or NEAR_BUDGET in context.state.troubles:
             return

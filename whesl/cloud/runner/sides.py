@@ -24,20 +24,20 @@ from whesl.managers.resource.port import Demands, JobRecord, JobRequest, Schedul
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 
-# Seconds after its end time from which on an instance that its cloud does not show is gone.
+# Seconds after its end time at which an instance that the cloud does not show counts as gone.
 UNSEEN = 120.0
-# Seconds before its end time at which the executor of an instance breaks its task off, and reports that.
+# Seconds before an instance's end time at which its executor interrupts the task, and reports that.
 BEFORE_END = 10.0
 
 
 class Side(Protocol):
-    """One domain. Calls may take long, and raise as the port behind them does."""
+    """One domain's executors. Calls may take long, and raise the errors of the port behind them."""
 
     domain: Domain
     store: Store
 
     def check(self, seconds: float) -> None:
-        """Raise RefusedError where executors for so many seconds would surely be refused; starts nothing."""
+        """Raise RefusedError where executors for ``seconds`` would surely be refused; starts nothing."""
         ...
 
     def start(self, asked: ExecutorAsked) -> str:
@@ -47,32 +47,32 @@ class Side(Protocol):
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Return what is seen of executors (id, handle, end time); who is not seen is left out.
+        """Return the states of the visible ones among ``executors`` (id, handle, end time).
 
-        What carries the run's tag and is not ``wanted`` is ended.
+        An executor that carries the run's tag and is not ``wanted`` is ended.
         """
         ...
 
     def end(self, known_as: str, handle: str) -> None:
-        """End an executor, whether or not its start has told a handle."""
+        """End an executor; ``handle`` is '' where its start was not answered."""
         ...
 
     def close(self) -> None:
-        """Let go of what runs here for the runner's sake; executors go on."""
+        """Release the side's resources in this process; executors continue."""
         ...
 
 
 class SchedulerSide:
-    """Executors that are jobs of one node.
+    """Executors as scheduler jobs of one node each.
 
     Args:
-        domain: whose nodes they are; a partition of CLOUD nodes is the cloud's.
-        scheduler: that is asked.
+        domain: the domain of the nodes; a partition of CLOUD nodes belongs to the cloud.
+        scheduler: the scheduler that runs the jobs.
         store: the domain's storage.
-        script: a batch script that is given the executor's name and its seconds.
-        partition: '' for the default one.
-        logs: a directory for the jobs' output.
-        demands: what each job says besides.
+        script: batch script, whose arguments are the executor's name and its seconds.
+        partition: the jobs' partition; '' for the default one.
+        logs: directory of the jobs' output.
+        demands: further resource demands of each job.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class SchedulerSide:
         self._demands = demands
 
     def check(self, seconds: float) -> None:
-        """Have the scheduler try a request, where it can."""
+        """Let the scheduler validate a request, if it supports that."""
         if isinstance(self._scheduler, TriesRequests):
             self._scheduler.try_request(self._request("trial", "trial", seconds, seconds))
 
     def start(self, asked: ExecutorAsked) -> str:
-        """Submit a job for an executor, once for its id."""
+        """Submit an executor's job, only once for the executor's id."""
         limit = asked.seconds if self.domain is Domain.HPC else max(60.0, asked.ends - time.time())
         name = f"{asked.stage}-{asked.id[-6:]}"
         return self._scheduler.submit(self._request(asked.id, name, asked.seconds, limit))
@@ -120,7 +120,7 @@ class SchedulerSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Ask for the jobs; one that the scheduler surely does not have is gone."""
+        """Query the jobs' states; a job that the scheduler surely does not have is gone."""
         handles = [handle for _, handle, _ in executors if handle]
         records = self._scheduler.jobs(handles)
         found = {}
@@ -143,17 +143,17 @@ class SchedulerSide:
             self._scheduler.cancel(handle)
 
     def close(self) -> None:
-        """Nothing: the scheduler is the cluster's."""
+        """Do nothing, since the scheduler needs no closing."""
 
 
 class ProviderSide:
-    """Executors that are instances.
+    """Executors as instances of a provider.
 
     Args:
-        provider: that is asked.
+        provider: the provider of the instances.
         store: the domain's storage.
         run: the tag of the run's instances.
-        command: what an instance runs, with ``{executor}`` and ``{ends}`` to be filled in.
+        command: an instance's command, with the placeholders ``{executor}`` and ``{ends}``.
     """
 
     domain = Domain.CLOUD
@@ -163,10 +163,10 @@ class ProviderSide:
         self._provider, self._run, self._command = provider, run, command
 
     def check(self, seconds: float) -> None:
-        """Nothing: what a cloud refuses it says when it is asked."""
+        """Do nothing, since a cloud refuses only real requests."""
 
     def start(self, asked: ExecutorAsked) -> str:
-        """Start an instance for an executor, once for its id."""
+        """Start an executor's instance, only once for the executor's id."""
         market = Market.SPOT if asked.spot else Market.ON_DEMAND
         command = self._command.format(executor=asked.id, ends=int(asked.ends - BEFORE_END))
         request = InstanceRequest(
@@ -187,12 +187,12 @@ class ProviderSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Ask for the run's instances; one that is not shown is gone when its end time has long passed."""
+        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time."""
         handles = {known_as: handle for known_as, handle, _ in executors}
         shown: dict[str, Instance] = {}
         ended: list[str] = []
         listed = self._provider.instances(self._run)
-        # One whose name was heard first, then those that live: a cloud may have started two for a token.
+        # A cloud may start two instances for a token: the one with the known id is kept, else a live one.
         for one in sorted(listed, key=lambda one: (one.id != handles.get(one.token), one.gone)):
             first = shown.setdefault(one.token, one) is one
             stray = not one.gone and not (first and wanted(one.token))
@@ -225,7 +225,7 @@ class ProviderSide:
             self._provider.terminate([handle])
 
     def close(self) -> None:
-        """Let go of the provider."""
+        """Close the provider."""
         self._provider.close()
 
 
@@ -247,5 +247,5 @@ def _of_job(record: JobRecord) -> Seen:
 
 
 def final(error: Exception) -> bool:
-    """Whether a start that failed is not to be repeated."""
+    """Return whether a failed start must not be repeated."""
     return isinstance(error, RefusedError) and not isinstance(error, NoCapacityError)

@@ -1,4 +1,4 @@
-"""Where a run finds its cluster and its cloud: a file that users write, and the two sides made from it."""
+"""Settings of a run's cluster and cloud from the user's file, and the two sides made from them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The base of all parts of the file."""
+    """The base of all parts of the settings file."""
 
 
 class Cluster(_Settings, frozen=True, kw_only=True):
     """The cluster's side.
 
-    ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: of a local
-    cluster. ``store``: a directory that its nodes share with this host; '' for one in the run's directory.
-    ``account`` to ``exclusive``: what each request for a node says besides its partition.
-    ``longest_request``: hours for which a node is asked for at most, as the partition's time limit says.
+    ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: directory of a
+    local cluster. ``store``: a directory that the cluster's nodes share with this host; '' for one in the
+    run's directory. ``account`` to ``exclusive``: further demands of each request for a node.
+    ``longest_request``: hours of the longest request for a node, within the partition's time limit.
     """
 
     scheduler: str = "slurm"
@@ -73,7 +73,7 @@ class Ec2(_Settings, frozen=True, kw_only=True):
 
 
 class Processes(_Settings, frozen=True, kw_only=True):
-    """Instances that are processes here (``whesl.cloud.providers.processes``)."""
+    """Instances that are processes of this host (``whesl.cloud.providers.processes``)."""
 
     directory: str = ""
     capacity: _Count = 8
@@ -87,10 +87,10 @@ class Processes(_Settings, frozen=True, kw_only=True):
 class Cloud(_Settings, frozen=True, kw_only=True):
     """The cloud's side.
 
-    ``provider``: processes, ec2, slurm (a ``partition`` of CLOUD nodes), or '' for no cloud. ``store``: its
-    storage as it is reached from here, ``seen_as`` as its instances see it. ``whesl``: the command that
-    starts WHESL on an instance. ``ssh_options``: for a store behind ssh. ``spot``: whether spot instances are
-    asked for.
+    ``provider``: processes, ec2, slurm (a ``partition`` of CLOUD nodes), or '' for no cloud. ``store``:
+    address of the cloud's storage from this host; ``seen_as``: its address from the instances. ``whesl``: the
+    command that starts WHESL on an instance. ``ssh_options``: options of ssh for a storage behind ssh.
+    ``spot``: whether spot instances are requested.
     """
 
     provider: Provided = "processes"
@@ -105,10 +105,11 @@ class Cloud(_Settings, frozen=True, kw_only=True):
 
 
 class Burst(_Settings, frozen=True, kw_only=True):
-    """A partition of CLOUD nodes of a Slurm, with the cloud's provider behind it.
+    """A Slurm partition of CLOUD nodes, with the cloud's provider behind it.
 
-    ``name``: the tag of its instances. ``kind``: of instance. ``command``: what one runs, with ``{node}`` for
-    its node's name. ``lifetime``: seconds until one ends itself. ``directory``: where they are written down.
+    ``name``: the tag of its instances. ``kind``: the instance type. ``command``: an instance's command, with
+    ``{node}`` for its node's name. ``lifetime``: seconds until an instance ends itself. ``directory``:
+    directory of the instances' journal.
     """
 
     name: str = "burst"
@@ -119,9 +120,9 @@ class Burst(_Settings, frozen=True, kw_only=True):
 
 
 class Site(_Settings, frozen=True, kw_only=True):
-    """All of the file. Seconds: ``poll`` between two looks, ``again`` until a call that failed is repeated.
+    """The whole file. ``poll``: seconds between looks. ``again``: seconds until a failed call is repeated.
 
-    ``retries``: times that a failed task is run again. ``rules``: files of ESL for every task.
+    ``retries``: number of repetitions of a failed task. ``rules``: files of ESL for every task.
     """
 
     cluster: Cluster = Cluster()
@@ -134,14 +135,14 @@ class Site(_Settings, frozen=True, kw_only=True):
 
 
 def load(path: Path | None, **changes: Any) -> Site:
-    """Return the settings of a file, or the usual ones.
+    """Return the settings of a file, or the defaults.
 
     Args:
         path: a TOML file; None for ``cloud.toml`` in WHESL_HOME, if there is one.
-        changes: ``scheduler`` and ``provider``, where a command's options say them.
+        changes: ``scheduler`` and ``provider`` from a command's options.
 
     Raises:
-        UsageError: there is no such file, or something in it is not accepted.
+        UsageError: there is no such file, or one of its settings is wrong.
     """
     chosen = path or Path(os.environ.get("WHESL_HOME") or Path.home() / ".whesl") / FILE
     asked = path is not None or chosen.exists()
@@ -174,9 +175,9 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
 
     Args:
         site: the settings.
-        directory: the run's, on a file system that the cluster's nodes share.
-        run: the tag of its instances.
-        platforms: of the cloud, with their prices.
+        directory: the run's directory, on a file system that the cluster's nodes share.
+        run: the tag of the run's instances.
+        platforms: the cloud's platforms, with their prices.
     """
     made: dict[Domain, Side] = {}
     private = directory / "private"
@@ -221,12 +222,12 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
 
 
 def provider_of(cloud: Cloud, directory: Path, platforms: tuple[Platform, ...]) -> Provider:
-    """Return the provider that settings mean.
+    """Return the provider that the settings name.
 
     Args:
-        cloud: the settings.
-        directory: of instances that are processes, where the settings do not say one.
-        platforms: with the prices of such instances.
+        cloud: the cloud's settings.
+        directory: default directory of instances that are processes.
+        platforms: platforms with the prices of instances that are processes.
 
     Raises UsageError for a provider without instances.
     """

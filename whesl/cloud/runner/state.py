@@ -14,15 +14,16 @@ from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.transfer.port import Digest
 from whesl.runtime.journal import Record as Entry
 
-LEAST_BILLED = 60.0  # seconds of an instance that are paid at least
-_ANSWER = 60.0  # seconds for which instances wait until the cluster has said whether it takes requests
+LEAST_BILLED = 60.0  # smallest number of seconds of an instance that are billed
+_ANSWER = 60.0  # seconds for which instances wait for the cluster's first answer to a request
 
 
 @dataclass
 class Executor:
-    """One executor; ``number`` of tasks that it was given, ``task`` the one that it has.
+    """One executor; ``number``: how many tasks it has got; ``task``: its present task, '' for none.
 
-    ``told``: it was told to end; one that is gone without that was lost. ``ending``: when it was.
+    ``told``: whether it was told to end; an executor that is gone without that was lost. ``ending``: time at
+    which it was told to end.
     """
 
     asked: r.ExecutorAsked
@@ -67,10 +68,10 @@ class Executor:
 
 @dataclass(frozen=True)
 class RunView:
-    """What threads that start and watch executors know of the run: copies, which nothing changes.
+    """An immutable copy of the run's state for the threads that start and watch executors.
 
-    ``executors`` and ``refusal`` are those of ``RunState``; ``cloud_instead``: whether instances may do what
-    the cluster refuses.
+    ``executors`` and ``refusal`` are copied from ``RunState``; ``cloud_instead``: whether instances may do
+    the work that the cluster refuses.
     """
 
     executors: Mapping[str, Executor]
@@ -78,7 +79,7 @@ class RunView:
     cloud_instead: bool
 
     def must_wait(self, asked: r.ExecutorAsked, now: float) -> bool:
-        """Whether an instance waits for the cluster, which has not said yet whether it takes its part."""
+        """Return whether an instance waits until the cluster has accepted or refused its part."""
         if asked.domain is Domain.HPC or self.cloud_instead or self.refusal != "":
             return False
         return any(
@@ -87,13 +88,13 @@ class RunView:
         )
 
     def forbidden(self, asked: r.ExecutorAsked) -> bool:
-        """Whether an instance is not to be paid for, since the cluster refuses its part."""
+        """Return whether an instance must not be started, since the cluster refuses its part."""
         return asked.domain is Domain.CLOUD and bool(self.refusal) and not self.cloud_instead
 
 
 @dataclass
 class Progress:
-    """One task."""
+    """The progress of one task."""
 
     task: Task
     missing: int
@@ -109,10 +110,10 @@ class Progress:
 
 @dataclass
 class RunState:
-    """All of a run. ``files``: where each file lies, as it was read there.
+    """The whole state of a run. ``files``: the digest of each file in each domain where it lies.
 
-    ``refusal``: why the cluster has refused the last request that it answered; None where it has taken it,
-    '' before its first answer.
+    ``refusal``: why the cluster has refused the last request that it answered; None where it has accepted
+    this request, '' before the cluster's first answer.
     """
 
     workflow: Workflow
@@ -142,11 +143,11 @@ class RunState:
         self.done = {stage.name: 0 for stage in self.workflow.stages}
 
     def cost(self, now: float) -> float:
-        """Return what the instances have cost so far."""
+        """Return the cost of the instances until ``now``."""
         return sum(executor.cost(now) for executor in self.executors.values())
 
     def take(self, record: r.Record, time: float) -> list[str]:
-        """Take one record in; return the tasks whose last parent is done by it."""
+        """Apply one record; return the tasks whose last parent is done with it."""
         if isinstance(record, r.TaskDone):
             return self._done(record, time)
         if isinstance(record, r.ExecutorAsked):
@@ -245,7 +246,7 @@ class RunState:
 
 
 def fold(workflow: Workflow, entries: Iterable[Entry]) -> RunState:
-    """Return the run that journal entries tell of; kinds of another version are left out."""
+    """Return the run's state from journal entries; unknown kinds of entries are ignored."""
     state = RunState(workflow)
     for entry in entries:
         kind = r.KINDS.get(entry.kind)

@@ -1,4 +1,4 @@
-"""What a run has come to, for people and as JSON; counted from its records alone."""
+"""A run's summary as text and as JSON, computed from the run's records alone."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class StageSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. Times in seconds since the epoch, hours of nodes, costs in ``currency``, the prices'.
+    """A run's summary. Times are seconds since the epoch, node-hours are hours, costs are in ``currency``.
 
-    ``carried``: whether a runner carries it out now, as far as can be told.
+    ``carried``: whether a runner seems to carry the run out now.
     """
 
     workflow: str
@@ -55,12 +55,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary(state: RunState, now: float, *, carried: bool = False) -> Summary:
-    """Return what a run has come to by now.
+    """Return a run's summary at the present time.
 
     Args:
-        state: the run's.
+        state: the run's state.
         now: seconds since the epoch.
-        carried: whether a runner carries it out.
+        carried: whether a runner carries the run out.
     """
     started = state.started
     running, sides = Counter[str](), Counter[tuple[str, Domain]]()
@@ -120,7 +120,7 @@ def summary(state: RunState, now: float, *, carried: bool = False) -> Summary:
 
 
 def lines(found: Summary, now: float) -> list[str]:
-    """Return a summary for people."""
+    """Return a summary as lines of text."""
     left = found.deadline - (found.ended or now)
     said = [f"{found.workflow}: {found.state}, {found.done} of {found.tasks} tasks done"]
     if found.state == "running" and not found.carried:

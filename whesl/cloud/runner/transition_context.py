@@ -1,4 +1,4 @@
-"""What the parts of the runner's core share: the state, and what one transition writes and asks for."""
+"""The shared context of the runner's core: the state, and one transition's records and commands."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from whesl.cloud.runner.events_and_commands import Command, End, Limits
 from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import Executor, RunState
 
-END_AGAIN = 30.0  # seconds until an executor that has not ended is told again
-STILL_THERE = 600.0  # seconds after which people are told of one that does not end
+END_AGAIN = 30.0  # seconds until the order to end is repeated to an executor
+STILL_THERE = 600.0  # seconds after which an executor that does not end is reported to the user
 
 
 class Context:
-    """One run.
+    """The context of one run.
 
     Args:
-        state: the run as its journal tells it; each record is taken in as it is written.
-        limits: what the run may do.
+        state: the run's state from its journal; each record is applied when it is written.
+        limits: the run's limits.
     """
 
     def __init__(self, state: RunState, limits: Limits) -> None:
@@ -28,23 +28,23 @@ class Context:
         self._told: dict[str, tuple[float, float]] = {}
 
     def write(self, record: r.Record, now: float) -> None:
-        """Write a record, and take it in."""
+        """Write a record, and apply it to the state."""
         self.records.append(record)
         self.ready += self.state.take(record, now)
 
     def trouble(self, what: str, why: str, now: float) -> None:
-        """Write down that something does not work, or (``why`` empty) works again; once for each reason."""
+        """Record that something fails, or works again (``why`` empty); once for each reason."""
         if self.state.troubles.get(what, "") != why:
             self.write(r.Trouble(what=what, why=why, over=not why), now)
 
     def end(self, executor: Executor, why: str, now: float) -> None:
-        """End an executor; one that does not end is told again."""
+        """End an executor; the order is repeated until the executor has ended."""
         if executor.state is not ExecutorState.ENDING:
             self.write(r.ExecutorSeen(id=executor.id, state=ExecutorState.ENDING, why=why), now)
         first, last = self._told.get(executor.id, (now, -END_AGAIN))
         if last <= now < last + END_AGAIN:
             return
-        # A clock that was set back begins to count anew.
+        # Where the clock was set back, the time is counted from now.
         first = first if first <= now else now
         self._told[executor.id] = first, now
         self.commands.append(End(executor.id, executor.domain, executor.handle))
@@ -56,12 +56,12 @@ class Context:
             self.trouble(_ending(executor), why, now)
 
     def gone(self, executor: Executor, seen: r.ExecutorSeen | r.ExecutorRefused, now: float) -> None:
-        """Write down that an executor is gone."""
+        """Record that an executor is gone."""
         self.write(seen, now)
         self.trouble(_ending(executor), "", now)
 
     def taken(self) -> tuple[list[r.Record], list[Command]]:
-        """Return what this transition writes and asks for, and begin the next one."""
+        """Return this transition's records and commands, and begin the next transition."""
         found = self.records, self.commands
         self.records, self.commands = [], []
         return found

@@ -1,7 +1,7 @@
-"""An executor: it takes one task at a time from its box in a storage; ``whesl exec`` runs it.
+"""An executor: it takes one task at a time from its box in a storage; ``whesl exec`` runs the task.
 
-It ends when its time is over, when its job or instance is ended, or when the box says so. In a storage that
-is a directory here tasks work in place; otherwise inputs are fetched and outputs sent, with their checksums.
+It ends when its time is over, when its job or instance is ended, or when its box says so. In a storage that
+is a local directory tasks work in place; otherwise inputs are fetched and outputs are sent, with checksums.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, WheslError
 
 T = TypeVar("T")
-PAUSE = 2.0  # seconds until a storage that did not answer is asked again
-SAID = 300  # characters of a task's last line that are told when it failed
+PAUSE = 2.0  # seconds until a call to a storage that did not answer is repeated
+SAID = 300  # characters of a failed task's last line that are reported
 GRACE = 25.0  # seconds that a task has to end after SIGTERM
 
 
 class Worker:
-    """One executor.
+    """Runs one executor.
 
     Args:
-        store: the domain's storage as it is reached from here.
-        executor: its name.
-        ends: when its time is over, seconds since the epoch.
+        store: the domain's storage, as this host reaches it.
+        executor: the executor's name.
+        ends: end of the executor's time, seconds since the epoch.
         poll: seconds between two looks into the box.
-        scratch: where tasks work when the storage is no directory.
-        patience: seconds for which a storage is asked again that does not answer.
+        scratch: working directory of tasks where the storage is not a local directory.
+        patience: seconds for which calls to a silent storage are repeated.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Worker:
         self._over = False
 
     def run(self) -> None:
-        """Take tasks until the time is over."""
+        """Run tasks until the executor's time is over."""
         signal.signal(signal.SIGTERM, self._told)
         self._say(
             ExecutorReport(executor=self._executor, number=0, time=time.time(), host=socket.gethostname())
@@ -74,7 +74,7 @@ class Worker:
         self._over = True
 
     def _next(self) -> Assignment | None:
-        """Return the next task; what was done before is not taken again."""
+        """Return the next assignment; None where there is none yet."""
         try:
             found = self._store.read_all(messages.box(self._executor))
         except CouldNotObserveError:
@@ -89,10 +89,10 @@ class Worker:
         try:
             return msgspec.json.decode(found[wanted], type=Assignment)
         except UNDECODABLE:
-            return None  # not written whole yet
+            return None  # the assignment is not completely written yet
 
     def _perform(self, assignment: Assignment) -> ExecutorReport:
-        """Run a task, and return what is to be said of it."""
+        """Run a task, and return the report of it."""
         status: int | None = 1
         why, began = "", time.time()
         outputs: tuple[Made, ...] = ()
@@ -153,7 +153,7 @@ class Worker:
         return Made(name=name, digest=digest)
 
     def _run(self, assignment: Assignment, program: tuple[str, ...], place: Path) -> int | None:
-        """Run the command; return its status, None when it was broken off."""
+        """Run the command; return its exit status, None when it was interrupted."""
         keep = self._kept(assignment)
         keep.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--quiet", "--no-summary"]
@@ -186,7 +186,7 @@ class Worker:
         self._patiently(lambda: self._store.write(messages.reply(self._executor, said.number), content))
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        """Make a call again while the storage does not answer, as long as the executor may live."""
+        """Return a call's result; repeat the call while the storage is silent, for ``patience`` seconds."""
         limit = time.time() + self._patience
         while True:
             try:
@@ -198,7 +198,7 @@ class Worker:
 
 
 def _last_line(path: Path) -> str:
-    """Return the last line that a task has written, '' where there is none."""
+    """Return the last non-empty line that a task has written, '' where there is none."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 4 * SAID))

@@ -1,4 +1,4 @@
-"""What keeps a workflow from being run, and from being that of a run which is there."""
+"""Checks whether a workflow can be run, and whether it equals the workflow of an existing run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def runnable(workflow: Workflow) -> None:
 
     Raises:
         UsageError: commands are missing or cannot be started, files lie outside of the data, or a file has
-            two writers; all of it is said.
+            two writers; the message names all of these.
     """
     without = [task.name for task in workflow.tasks if not task.command]
     if not workflow.tasks or without:
@@ -39,7 +39,7 @@ def runnable(workflow: Workflow) -> None:
 
 
 def difference(run: Workflow, given: Workflow) -> str:
-    """Return how a workflow differs from that of a run, '' where their tasks are the same."""
+    """Return how a workflow differs from a run's workflow, '' where both have the same tasks."""
     if run.name != given.name:
         return f"it is called {run.name!r}, not {given.name!r}"
     here, there = ({task.name: _core(task) for task in one.tasks} for one in (run, given))

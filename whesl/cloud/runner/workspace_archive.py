@@ -1,6 +1,6 @@
-"""A task's directory as one file: packed when its script has ended, unpacked where another task reads it.
+"""A task's workspace as one file, packed after the task's script and unpacked where another task reads it.
 
-Steps of a study name no files; what one leaves in its workspace is what the next ones may read.
+Steps of a study name no files, so a step may read the whole workspaces of the steps before it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from whesl.model.errors import WheslError
 from whesl.runtime.locking import takeover_lock
 
-ARCHIVES = ".workspaces"  # below the data; a study's own patterns do not find it there
+ARCHIVES = ".workspaces"  # directory below the data, hidden from a study's own patterns
 SUFFIX = ".tar"
-ROOT = "@whesl-data@"  # in a script, the data's directory on whichever side it runs
-_MARK = ".whesl-workspace"  # says which run of the task has left the directory
+ROOT = "@whesl-data@"  # placeholder in a script for the directory of the data
+_MARK = ".whesl-workspace"  # file that names the run of the task that has left the directory
 _PATIENCE = 600.0
 
 
@@ -29,14 +29,14 @@ def archive(directory: str) -> str:
 
 
 def directory(name: str) -> str | None:
-    """Return the workspace that a file is of, None for another file."""
+    """Return the workspace of an archive, None for another file."""
     if not name.startswith(f"{ARCHIVES}/") or not name.endswith(SUFFIX):
         return None
     return name[len(ARCHIVES) + 1 : -len(SUFFIX)]
 
 
 def write_script(script: str, data: Path, place: Path) -> Path:
-    """Write a task's script into its workspace, with the data's directory put in; return its path."""
+    """Write a task's script into its workspace, with the data's directory filled in; return its path."""
     path = place / ".whesl-script"
     path.write_text(script.replace(ROOT, str(data)))
     path.chmod(0o700)
@@ -46,12 +46,12 @@ def write_script(script: str, data: Path, place: Path) -> Path:
 def pack(data: Path, name: str, mark: str) -> None:
     """Pack a workspace.
 
-    Links that lead out of it, and what is neither a file nor a directory, are left out.
+    Links that lead out of the workspace, and entries that are neither file nor directory, are left out.
 
     Args:
         data: the directory of all workspaces.
-        name: of the file, as ``archive`` gives it.
-        mark: of this run of the task, unlike that of any other.
+        name: name of the archive, from ``archive``.
+        mark: text that identifies this run of the task.
     """
     inside = directory(name)
     assert inside is not None
@@ -78,12 +78,12 @@ def pack(data: Path, name: str, mark: str) -> None:
 
 
 def unpack(data: Path, name: str) -> None:
-    """Have the workspace of a packed one beside the others; one that another run has left is replaced.
+    """Unpack a workspace into the directory of all workspaces; the workspace of another run is replaced.
 
-    Several executors may do so at once: one does, the others wait.
+    Of several executors that do so at once, one unpacks and the others wait.
 
     Raises:
-        WheslError: the file cannot be read, or the workspace not be written.
+        WheslError: the archive cannot be read, or the workspace cannot be written.
     """
     inside = directory(name)
     assert inside is not None

@@ -1,1 +1,1 @@
-"""Data between the cluster and the cloud: one port, a directory, rsync over ssh, and S3."""
+"""Transfers data between the cluster and the cloud: one port for a directory, rsync over ssh, and S3."""

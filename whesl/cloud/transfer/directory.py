@@ -1,4 +1,4 @@
-"""Storage that is a directory here: a cluster's shared file system, or one that a cloud's machines mount."""
+"""Storage in a local directory: a file system shared by a cluster's nodes or by a cloud's machines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _UNFINISHED = ".whesl-part-"
 
 
 class DirectoryStore:
-    """A directory.
+    """Storage in a local directory.
 
     Args:
-        root: the directory; made when it is not there.
+        root: the directory; made when it does not exist.
     """
 
     def __init__(self, root: Path) -> None:
@@ -27,11 +27,11 @@ class DirectoryStore:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a file there."""
+        """Copy a local file into the storage."""
         return self._copied(source, self.path(name), None)
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file here."""
+        """Copy a file of the storage to a local path."""
         path = self.path(name)
         if not path.is_file():
             raise missing(name, self.name)
@@ -58,7 +58,7 @@ class DirectoryStore:
             raise CouldNotObserveError(f"{path} cannot be written: {error.strerror}") from None
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the small files of a directory."""
+        """Return the contents of the small files in a directory."""
         found = {}
         directory = self.path(prefix)
         try:
@@ -80,10 +80,10 @@ class DirectoryStore:
             path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Nothing: there is no connection."""
+        """Do nothing, since there is no connection."""
 
     def path(self, name: str) -> Path:
-        """Return where a file lies."""
+        """Return a file's absolute path."""
         return self.root / checked(name)
 
     def _copied(self, source: Path, target: Path, expected: Digest | None) -> Digest:

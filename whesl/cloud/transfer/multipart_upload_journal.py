@@ -1,4 +1,4 @@
-"""A journal of multipart uploads to S3: one that broke off is taken up, none is left to be paid for."""
+"""A journal of multipart uploads to S3, so that an interrupted upload is continued or aborted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whesl.files.decode_errors import UNDECODABLE
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
-    """A multipart upload under way: of which content, in parts of which size in bytes."""
+    """An unfinished multipart upload: the content's digest, and the size of a part in bytes."""
 
     bucket: str
     key: str
@@ -25,10 +25,10 @@ class Upload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Uploads:
-    """The uploads that have begun and not ended, a small file each.
+    """The unfinished uploads, with a small file for each.
 
     Args:
-        directory: where they are kept.
+        directory: directory of these files.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -36,14 +36,14 @@ class Uploads:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def of(self, bucket: str, key: str) -> Upload | None:
-        """Return the upload to a key, None when there is none or its record is damaged."""
+        """Return the unfinished upload to a key; None when there is none or its file is damaged."""
         try:
             return msgspec.json.decode(self._path(bucket, key).read_bytes(), type=Upload)
         except (FileNotFoundError, *UNDECODABLE):
             return None
 
     def all(self) -> Iterator[Upload]:
-        """Yield all uploads."""
+        """Yield all unfinished uploads."""
         for path in sorted(self._directory.glob("*.json")):
             try:
                 yield msgspec.json.decode(path.read_bytes(), type=Upload)
@@ -51,14 +51,14 @@ class Uploads:
                 continue
 
     def begun(self, upload: Upload) -> None:
-        """Write an upload down; it is on disk when this returns."""
+        """Record an upload, durably when this returns."""
         path = self._path(upload.bucket, upload.key)
         fresh = path.with_suffix(f".{os.getpid()}")
         file_retry.write(fresh, msgspec.json.encode(upload))
         fresh.replace(path)
 
     def over(self, upload: Upload) -> None:
-        """Forget an upload that was completed or aborted."""
+        """Remove the record of an upload that was completed or aborted."""
         self._path(upload.bucket, upload.key).unlink(missing_ok=True)
 
     def _path(self, bucket: str, key: str) -> Path:

@@ -1,4 +1,4 @@
-"""A storage from its address: ``/a/directory``, ``ssh://user@host:port/a/directory``, ``s3://bucket/prefix``."""
+"""Opens a storage by its address: ``/directory``, ``ssh://user@host:port/directory``, ``s3://bucket/prefix``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def opened(
     """Return the storage at an address.
 
     Args:
-        address: where it is.
-        private: a directory of this user's alone, for what a kind of storage has to keep here.
-        region, endpoint: of S3; '' for AWS's own endpoint.
+        address: the storage's address.
+        private: a directory private to this user, for the journal of uploads to S3.
+        region, endpoint: S3's region and endpoint; '' for AWS's own endpoint.
         ssh_options: more options of ssh.
 
     Raises:

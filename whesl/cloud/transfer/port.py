@@ -1,8 +1,8 @@
-"""The port to a domain's storage, and what a copy has to prove.
+"""The port to a domain's storage, and the verification of copies.
 
-Names are relative paths with ``/``. Errors: CouldNotObserveError when the storage did not answer (the same
-call may be repeated: a copy goes on where it was), RefusedError when it said no, DamagedError when what lies
-there is not what was copied.
+Names are relative paths with ``/``. Errors: CouldNotObserveError when the storage did not answer (the call
+may be repeated; a copy then continues), RefusedError when the storage refused, DamagedError when the copy
+differs from its source.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BLOCK = 1 << 20
 
 
 class DamagedError(TransientError):
-    """What was copied is not what was sent; the copy was removed."""
+    """A copy differs from its source; the copy was removed."""
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,20 +31,20 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Store(Protocol):
-    """A domain's storage, as it is reached from here. Each method may take as long as the data need."""
+    """A domain's storage. Methods may take long, as the size of the data requires."""
 
     name: str
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a file there and return what lies there then, read back. A broken copy is resumed."""
+        """Copy a local file to the storage; return the copy's digest, read back. A broken copy is resumed."""
         ...
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file here, whole or not at all. Raises RefusedError when there is none."""
+        """Copy a file to a local path, whole or not at all. Raises RefusedError for a missing file."""
         ...
 
     def digest(self, name: str) -> Digest | None:
-        """Return a file's size and checksum as they are read there; None when there is no such file."""
+        """Return a file's size and checksum as the storage reads it; None when there is no such file."""
         ...
 
     def write(self, name: str, content: bytes) -> None:
@@ -52,19 +52,19 @@ class Store(Protocol):
         ...
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the small files directly below a directory, by name; none when there is no directory."""
+        """Return the small files' contents directly in a directory, by name; none without a directory."""
         ...
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove files; one that is not there is no error."""
+        """Remove files; a missing file is no error."""
         ...
 
     def tidy(self) -> None:
-        """Remove what copies that were given up have left behind."""
+        """Remove the remains of abandoned copies."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
@@ -88,7 +88,7 @@ def digest_of(path: Path) -> Digest:
 
 
 def same(sent: Digest, found: Digest | None, what: str) -> Digest:
-    """Return the digest of a copy that is right. Raises DamagedError."""
+    """Return the digest of a correct copy. Raises DamagedError where ``sent`` and ``found`` differ."""
     if found is None or found != sent:
         said = "nothing" if found is None else f"{found.size} bytes, SHA-256 {found.sha256}"
         raise DamagedError(f"{what} was damaged: {sent.size} bytes, SHA-256 {sent.sha256} sent, {said} found")
@@ -96,5 +96,5 @@ def same(sent: Digest, found: Digest | None, what: str) -> Digest:
 
 
 def missing(name: str, where: str) -> RefusedError:
-    """Return the error for a file that is not there."""
+    """Return the error for a missing file."""
     return RefusedError(f"there is no {name} in {where}")

@@ -1,8 +1,8 @@
-"""Storage that is a prefix of a bucket of S3.
+"""Storage below a prefix in an S3 bucket.
 
-A large file goes up in parts. Which upload it is stands in a journal of this project: after a break the parts
-that are there are listed, compared with the file, and only the others sent. What was stored is read back and
-its SHA-256 compared; an ETag of an upload in parts is no checksum of the content.
+A large file is uploaded in parts, and a local journal records the upload. After an interruption the stored
+parts are listed and compared with the file, and only the other parts are sent. The stored object is read back
+and its SHA-256 is compared, since the ETag of a multipart upload is no checksum of the content.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whesl.cloud.transfer.multipart_upload_journal import Upload, Uploads
 from whesl.cloud.transfer.port import BLOCK, DamagedError, Digest, checked, digest_of, missing, same
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
-PART = 8 << 20  # S3 takes parts of 5 MiB and more, and at most 10,000
+PART = 8 << 20  # bytes; S3 accepts at most 10,000 parts of at least 5 MiB
 _MOST_PARTS = 10_000
 _DAMAGED = frozenset(
     {"BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"}
@@ -41,14 +41,14 @@ _REFUSED = frozenset(
 
 
 class S3Store:
-    """A prefix of a bucket.
+    """Storage below a prefix in a bucket.
 
     Args:
-        client: boto3's, for S3, with ``request_checksum_calculation="when_required"``.
-        bucket: its name.
-        prefix: of all keys, without a slash at its ends.
+        client: boto3's S3 client with ``request_checksum_calculation="when_required"``.
+        bucket: the bucket's name.
+        prefix: prefix of all keys, without a slash at its ends.
         uploads: the journal of uploads.
-        part: the size of a part, in bytes.
+        part: size of a part in bytes.
     """
 
     def __init__(self, client: Any, bucket: str, prefix: str, *, uploads: Path, part: int = PART) -> None:
@@ -57,7 +57,7 @@ class S3Store:
         self.name = f"s3://{bucket}/{self._prefix}"
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a file there and read it back."""
+        """Upload a local file and read the object back."""
         sent = digest_of(source)
         key = self._key(name)
         with self._explained(f"{source} cannot be copied to {self.name}"):
@@ -65,7 +65,7 @@ class S3Store:
             if head is not None and head.get("Metadata", {}).get("sha256") == sent.sha256:
                 there = self._read_back(key)
                 if there == sent:
-                    return there  # a copy whose last reply was lost
+                    return there  # an earlier call has uploaded the file, and its reply was lost
             if sent.size <= self._part:
                 self._put(key, source.read_bytes(), sent)
             else:
@@ -77,7 +77,7 @@ class S3Store:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file here; what a broken copy has left is kept, if the object is the same."""
+        """Download an object to a local path; a broken download is resumed if the object is unchanged."""
         key = self._key(name)
         with self._explained(f"{name} cannot be copied from {self.name}"):
             head = self._head(key)
@@ -108,7 +108,7 @@ class S3Store:
         return found
 
     def digest(self, name: str) -> Digest | None:
-        """Return an object's size and checksum, read here."""
+        """Return an object's size and checksum, by downloading it."""
         with self._explained(f"{self.name}/{name} cannot be read"):
             return self._read_back(self._key(name))
 
@@ -119,7 +119,7 @@ class S3Store:
             self._put(self._key(name), content, digest)
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the small objects directly below a prefix."""
+        """Return the contents of the small objects directly below a prefix."""
         found = {}
         below = f"{self._key(prefix)}/"
         with self._explained(f"{self.name}/{prefix} cannot be listed"):
@@ -140,10 +140,10 @@ class S3Store:
                 self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
 
     def close(self) -> None:
-        """Nothing: each call has a connection of its own."""
+        """Do nothing, since each call has its own connection."""
 
     def tidy(self) -> None:
-        """Abort all uploads below the prefix, those that no journal knows too: their parts cost money."""
+        """Abort all uploads below the prefix, even unrecorded ones, since their parts cost money."""
         with self._explained(f"uploads to {self.name} cannot be aborted"):
             pages = self._client.get_paginator("list_multipart_uploads")
             for page in pages.paginate(
@@ -212,7 +212,7 @@ class S3Store:
         self._uploads.over(upload)
 
     def _parts(self, upload: Upload) -> dict[int, tuple[str, str, int]] | None:
-        """Return the parts that are there (ETag, SHA-256, size), None when the upload is not."""
+        """Return an upload's stored parts (ETag, SHA-256, size); None when the upload does not exist."""
         found: dict[int, tuple[str, str, int]] = {}
         try:
             pages = self._client.get_paginator("list_parts")
@@ -273,9 +273,9 @@ class S3Store:
 
 
 def _same_part(known: tuple[str, str, int], content: bytes, checksum: str) -> bool:
-    """Whether a part that S3 lists (ETag, SHA-256, size) is this content.
+    """Return whether a part that S3 lists (ETag, SHA-256, size) has this content.
 
-    A part's ETag is its MD5 where S3 does not tell the SHA-256 ("Checking object integrity", Amazon S3).
+    A part's ETag is its MD5 where S3 lists no SHA-256 ("Checking object integrity", Amazon S3).
     """
     tag, told, size = known
     plain = hashlib.md5(content, usedforsecurity=False).hexdigest()

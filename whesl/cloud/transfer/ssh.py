@@ -1,7 +1,7 @@
-"""Storage that is a directory of another host, reached by ssh; files go by rsync.
+"""Storage in a directory of another host, reached by ssh; rsync copies the files.
 
-One connection serves all calls (ssh's ControlMaster). A copy that broke off is kept in a directory beside the
-target, and rsync goes on from it; the file appears under its name when it is whole.
+One connection serves all calls (ssh's ControlMaster). A partial copy is kept in a directory beside the
+target, and rsync resumes it; the file gets its name when it is whole.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 
 _PARTIAL = ".whesl-partial"
 _SSH_FAILED = 255  # ssh(1), "EXIT STATUS"
-# rsync(1), "EXIT VALUES": the other side or the way to it was lost, or a signal came.
+# rsync(1), "EXIT VALUES": the other host or its connection was lost, or rsync received a signal.
 _RSYNC_BROKEN = frozenset({5, 10, 12, 20, 30, 35, 255})
 
 
 class SshStore:
-    """A directory on another host.
+    """Storage in a directory on another host.
 
     Args:
-        host: as ssh takes it, ``user@host``.
-        root: the directory there, absolute; made when it is not there.
-        port: of sshd.
+        host: ssh's destination, ``user@host``.
+        root: absolute path of the directory on that host; made when it does not exist.
+        port: port of sshd.
         options: more options of ssh, one argument each (``-i``, a key's file, ...).
-        timeout: seconds until a silent connection is given up.
+        timeout: seconds until a silent connection is closed.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SshStore:
         ]
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a file there and read it back."""
+        """Copy a local file to the other host and compare the copy's checksum."""
         sent = digest_of(source)
         path = self.path(name)
         self.run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
@@ -84,7 +84,7 @@ class SshStore:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file here and compare it with what lies there."""
+        """Copy a file to a local path and compare its checksum with the other host's."""
         sent = expected or self.digest(name)
         if sent is None:
             raise missing(name, self.name)
@@ -97,7 +97,7 @@ class SshStore:
             raise
 
     def digest(self, name: str) -> Digest | None:
-        """Return a file's size and checksum, read by the other host."""
+        """Return a file's size and checksum, computed on the other host."""
         path = shlex.quote(self.path(name))
         said = self.run(f"if test -f {path}; then wc -c < {path} && sha256sum < {path}; fi").decode()
         words = said.split()
@@ -114,9 +114,9 @@ class SshStore:
         )
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the small files of a directory, in one call."""
+        """Return the contents of the small files in a directory, by one command."""
         path = shlex.quote(self.path(prefix))
-        # A file that is written meanwhile has another name until it is whole.
+        # An unfinished file has a temporary name, so it is not read.
         packed = self.run(
             f"if test -d {path}; then cd {path} && find . -maxdepth 1 -type f ! -name '.*' "
             "! -name '*.whesl-new' -print0 | tar -cf - --null -T - --ignore-failed-read; fi"
@@ -143,25 +143,25 @@ class SshStore:
 
     def close(self) -> None:
         """End the shared connection."""
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends itself a minute later
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the connection ends itself a minute later
             subprocess.run(
                 [*self._ssh, "-O", "exit", self._host], capture_output=True, check=False, timeout=30
             )
 
     def words(self, command: str) -> list[str]:
-        """Return the arguments that run a command of the other host's shell."""
+        """Return ssh's arguments for running a shell command on the other host."""
         return [*self._ssh, self._host, "--", command]
 
     def path(self, name: str) -> str:
-        """Return the absolute path there of a file's name. Raises UsageError for one outside the storage."""
+        """Return a file's absolute path on the other host. Raises UsageError for one outside the storage."""
         return f"{self._root}/{checked(name)}"
 
     def run(self, command: str, content: bytes = b"") -> bytes:
-        """Run a command of the other host's shell, to its end, and return what it printed.
+        """Run a shell command on the other host, and return its standard output.
 
         Args:
-            command: its text; every name in it is quoted.
-            content: its standard input.
+            command: the command's text, with every name quoted.
+            content: the command's standard input.
 
         Raises CouldNotObserveError where the host was not reached, RefusedError for a status other than 0.
         """
@@ -173,7 +173,7 @@ class SshStore:
         return done.stdout
 
     def _rsync(self, source: str, target: str) -> None:
-        # By content: two that were written within one tick of the clock have one time, and perhaps one size.
+        # Files are compared by content, since two versions written within one clock tick have the same time.
         arguments = [
             "--checksum",
             "--times",

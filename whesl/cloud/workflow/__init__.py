@@ -1,1 +1,1 @@
-"""Workflows in: Maestro studies, WfCommons executions, tables of stages."""
+"""Reads workflows: Maestro studies, WfCommons executions, tables of stages."""

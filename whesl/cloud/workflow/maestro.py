@@ -1,7 +1,7 @@
 """Maestro studies: a stage for each step, a task for each combination of parameters, its command as a script.
 
-What a task reads of other tasks are their workspaces, each as one file; what it reads of the study's own
-directory (``SPECROOT``) and of ``env.dependencies.paths`` are files that the run takes along.
+A task reads the workspaces of other tasks, each packed as one file. The run copies the files that a task
+reads from the study's own directory (``SPECROOT``) and from ``env.dependencies.paths``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whesl.cloud.workflow import stages
 from whesl.managers.workflow.maestro import expand, study
 from whesl.model.errors import UsageError
 
-# Files of one directory that are taken along, at most.
+# Largest number of files that a run copies from one directory.
 MOST_FILES = 2000
 _COUNT = re.compile(r"\d+|.*\$\(.*", re.DOTALL)
 _LAUNCHER = re.compile(r"\$\(LAUNCHER\)(\[[^\]]*\])*")
@@ -27,14 +27,14 @@ _PATH = re.compile(re.escape(ROOT) + r"((?:/[\w.+=@%~-]+)*)")
 def from_maestro(found: study.Study) -> Workflow:
     """Return a Maestro study as a workflow.
 
-    A step that asks for GPUs (``gpus``) needs a GPU platform. Run times and sizes are not in a study: they
-    come from the profile. A step of several nodes is refused: an executor is one node, for an hour.
+    A step with ``gpus`` needs a GPU platform. Run times and sizes come from the profile; a study has none.
+    A step of several nodes is refused, since an executor is a single node.
 
     Args:
         found: the study.
 
     Raises:
-        UsageError: what Maestro would refuse, steps of several nodes, files of the study that are not there.
+        UsageError: Maestro would refuse the study, a step needs several nodes, or files are missing.
     """
     _check_names(found)
     expansion = expand.expand(found, ROOT)
@@ -88,7 +88,7 @@ def from_maestro(found: study.Study) -> Workflow:
 
 
 def _check_names(found: study.Study) -> None:
-    """Refuse a step that Maestro would drop for its name, and one that waits for itself."""
+    """Refuse a step whose name makes Maestro drop it, and a step that waits for itself."""
     counts = Counter(step.name for step in found.steps)
     wrong = [
         f"{found.path}: step {name} is there {count} times" for name, count in counts.items() if count > 1
@@ -112,7 +112,7 @@ def _check_names(found: study.Study) -> None:
 
 
 def _places(found: study.Study) -> dict[str, str]:
-    """Return directories and files of the study's own, each with its name below the data."""
+    """Return the study's own directories and files, each with its name below the data."""
     named = {path.rstrip("/"): f"study/{study.safe_name(name)}" for name, path in found.dependencies}
     return {**named, str(Path(found.path).absolute().parent): "study/SPECROOT"}
 
@@ -121,12 +121,12 @@ def _script(task: expand.StudyTask, places: dict[str, str]) -> str:
     text = task.command
     for path in sorted(places, key=len, reverse=True):
         text = text.replace(path, f"{ROOT}/{places[path]}")
-    # Executors are single nodes: one process runs as it is, several by MPI's own launcher.
+    # Executors are single nodes, so MPI's own launcher starts several processes; one needs no launcher.
     return _LAUNCHER.sub(f"mpirun -n {task.procs}" if task.procs > 1 else "", text)
 
 
 def _owners(path: str, by_place: dict[str, str], steps: dict[str, list[str]]) -> list[str]:
-    """Return the tasks whose workspaces a path lies in, or that lie in it."""
+    """Return the tasks whose workspaces contain a path or lie below it."""
     parts = path.split("/")
     for length in range(len(parts), 0, -1):
         name = by_place.get("/".join(parts[:length]))
@@ -136,7 +136,7 @@ def _owners(path: str, by_place: dict[str, str], steps: dict[str, list[str]]) ->
 
 
 def _taken(path: str, places: dict[str, str], study_path: str) -> dict[str, DataFile]:
-    """Return the files that a path below the data stands for, on this host."""
+    """Return this host's files that a path below the data stands for."""
     for source, name in places.items():
         if path != name and not path.startswith(f"{name}/"):
             continue
@@ -149,7 +149,7 @@ def _taken(path: str, places: dict[str, str], study_path: str) -> dict[str, Data
                     hint="name the files, or a smaller directory",
                 )
         else:
-            # What a script only writes, or may not need, is not there: the command says so itself.
+            # A missing file is no error here: the script may write it or not need it.
             files = [there] if there.is_file() else []
         return {str(one): _file(one, f"{path}{str(one)[len(str(there)) :]}") for one in files}
     return {}

@@ -1,4 +1,4 @@
-"""Workflows by the names and contents of their files."""
+"""Reads workflow files, whose names and contents tell their kinds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _HINT = "accepted are Maestro studies (.yaml), WfCommons executions (.json), tab
 
 
 def read(path: Path) -> Workflow:
-    """Read a workflow: ``.json`` as WfCommons, ``.yaml`` as Maestro study, ``.toml`` and ``.csv`` as stages.
+    """Read a workflow: ``.json`` (WfCommons), ``.yaml`` (Maestro study), ``.toml`` or ``.csv`` (stages).
 
     Args:
-        path: the file; a WfCommons one also with ``.xz`` or ``.gz``.
+        path: the file; a WfCommons file may be compressed (``.xz``, ``.gz``).
 
     Raises:
-        UsageError: it is none of these, or something is wrong in it; the message says where.
+        UsageError: the file is of no such kind, or contains an error, whose place the message names.
     """
     name = path.with_suffix("") if path.suffix in {".xz", ".gz"} else path
     if name.suffix == ".json":
@@ -45,11 +45,11 @@ def from_wfcommons(instance: wfcommons_reader.Instance, place: str) -> Workflow:
     """Return an execution as a workflow: a stage for each program.
 
     Args:
-        instance: as read.
-        place: the file, for messages.
+        instance: the execution.
+        place: the file's name, for messages.
 
     Raises:
-        UsageError: its tasks wait for each other in a cycle.
+        UsageError: the execution's tasks wait for each other in a cycle.
     """
 
     def files(names: tuple[str, ...]) -> tuple[DataFile, ...]:

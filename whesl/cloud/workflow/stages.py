@@ -1,4 +1,4 @@
-"""From tasks to stages: tasks of one kind at one place of the graph are a stage."""
+"""Groups tasks into stages: tasks of one kind at one place of the graph form a stage."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# A child that reads from this share of a parent's tasks and more waits for all of them.
+# An edge is a barrier if each child task reads from at least this share of the parent stage's tasks.
 _BARRIER = 0.5
 
 
 def order(edges: Mapping[str, Sequence[str]], what: str, place: str) -> list[str]:
-    """Return names in an order in which each comes after its parents.
+    """Return names in topological order: each comes after its parents.
 
     Args:
         edges: the parents of each name.
-        what: task or stage, for the message.
-        place: the file.
+        what: ``task`` or ``stage``, for the message.
+        place: the file's name, for the message.
 
     Raises:
         UsageError: there is a cycle; the message names it.
@@ -39,7 +39,7 @@ def order(edges: Mapping[str, Sequence[str]], what: str, place: str) -> list[str
 
 
 def cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return names that wait for each other, the first one again at the end; empty where there is no cycle.
+    """Return the names of one cycle, with the first name repeated at the end; empty where there is no cycle.
 
     Args:
         edges: the parents of each name.
@@ -54,16 +54,16 @@ def cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 def workflow(
     name: str, tasks: Sequence[Task], place: str, processors: Mapping[str, Processor] | None = None
 ) -> Workflow:
-    """Return a workflow of tasks whose ``stage`` is the kind of task.
+    """Return a workflow of tasks; each task's ``stage`` names its kind.
 
     Kinds that wait for each other in a circle, or for tasks of their own kind, become a stage for each depth
     in the graph, named ``kind@depth``.
 
     Args:
-        name: the workflow's.
-        tasks: in any order.
-        place: the file, for messages.
-        processors: of the stages that need no CPU, by kind.
+        name: the workflow's name.
+        tasks: the tasks, in any order.
+        place: the file's name, for messages.
+        processors: processors by kind, for kinds that need another processor than a CPU.
 
     Raises:
         UsageError: the tasks wait for each other in a cycle.
@@ -118,10 +118,10 @@ def workflow(
 
 
 def _tangled(kinds: Mapping[str, set[str]]) -> set[str]:
-    """Return the kinds that lie on a circle of kinds."""
+    """Return the kinds that lie on a cycle of kinds, or between two cycles."""
     left = {kind: set(parents) for kind, parents in kinds.items()}
     while True:
-        # What nothing before, or nothing behind, keeps in a circle.
+        # A kind without parents left, or without children left, lies on no cycle.
         used = {parent for parents in left.values() for parent in parents}
         free = {kind for kind, parents in left.items() if not parents & left.keys() or kind not in used}
         if not free:

@@ -34,8 +34,8 @@ _COLUMNS = (
 )
 _HINT = f"accepted are [[stage]] tables, or a CSV file, with {', '.join(_COLUMNS)}; name and tasks are needed"
 
-_MOST = 10_000_000  # tasks of a stage
-_LONGEST = 366 * 24 * HOUR  # seconds of a task
+_MOST = 10_000_000  # largest number of a stage's tasks
+_LONGEST = 366 * 24 * HOUR  # largest run time of a task in seconds
 
 
 class _Row(msgspec.Struct, kw_only=True):
@@ -57,11 +57,11 @@ def from_toml(text: str, path: str) -> Workflow:
     """Read ``[[stage]]`` tables.
 
     Args:
-        text: TOML.
-        path: for messages.
+        text: the TOML text.
+        path: the file's name, for messages.
 
     Raises:
-        UsageError: anything is wrong in it; all errors are named with their lines.
+        UsageError: the text has errors; the message names all of them with their lines.
     """
     document = Document(path, text, _HINT)
     for key in document.values:
@@ -80,16 +80,16 @@ def from_toml(text: str, path: str) -> Workflow:
 
 
 def from_csv(text: str, path: str) -> Workflow:
-    """Read a table with a line of names; ``after`` and ``after_all`` name stages separated by blanks.
+    """Read a CSV table with a header line; ``after`` and ``after_all`` hold stage names separated by blanks.
 
     Args:
-        text: CSV.
-        path: for messages.
+        text: the CSV text.
+        path: the file's name, for messages.
 
     Raises:
-        UsageError: anything is wrong in it; all errors are named with their lines.
+        UsageError: the text has errors; the message names all of them with their lines.
     """
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))  # as spreadsheets write it
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))  # spreadsheets write a byte order mark
     columns = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = columns
     errors: list[tuple[int, str]] = []
@@ -141,7 +141,7 @@ def _convert(values: dict[str, Any]) -> list[str]:
 
 
 def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, whole: int) -> None:
-    """Note what is wrong in rows that each have the right form."""
+    """Report errors in rows whose values have the right types."""
     names: set[str] = set()
     writers: dict[str, str] = {}
     for number, row in rows.items():
@@ -167,7 +167,7 @@ def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, who
         number = next(number for number, row in rows.items() if row.name == circle[0])
         wrong(number, "after", f"the stages {' -> '.join(circle)} wait for each other; none may")
     if len(rows) < whole:
-        return  # rows with errors of their own may be those that are named
+        return  # a name that looks unknown may belong to a row with errors
     for number, row in rows.items():
         for key in ("after", "after_all"):
             for parent in getattr(row, key):
@@ -200,16 +200,16 @@ def _workflow(name: str, rows: list[_Row], path: str) -> Workflow:
 
 
 def _tasks(stages: tuple[Stage, ...], rows: dict[str, _Row]) -> tuple[Task, ...]:
-    """Return the tasks of stages with commands: ``{index}`` in one is the task's number, from 0.
+    """Return the tasks of stages with commands; ``{index}`` in a command becomes the task's number, from 0.
 
-    A task reads what its parents write, and what ``reads`` names.
+    A task reads the files that its parents write, and the files in ``reads``.
     """
     count = {stage.name: stage.tasks for stage in stages}
     written: dict[str, list[tuple[DataFile, ...]]] = {}
     found = []
     for stage in stages:
         row = rows[stage.name]
-        # The same for every task of a stage, and one object: there may be very many.
+        # All tasks of a stage share these possibly very long tuples.
         whole = [edge.parent for edge in stage.parents if edge.barrier]
         behind = tuple(f"{parent}-{number}" for parent in whole for number in range(count[parent]))
         gathered = tuple(file for parent in whole for files in written[parent] for file in files)

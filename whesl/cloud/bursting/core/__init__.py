@@ -1,1 +1,1 @@
-"""What is decided about instances for Slurm's CLOUD nodes. Pure."""
+"""Pure decisions about the instances behind Slurm's CLOUD nodes."""

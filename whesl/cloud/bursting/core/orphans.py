@@ -1,4 +1,4 @@
-"""Which instances are orphans: pure, from what Slurm says of their nodes."""
+"""Finds orphaned instances from the states that Slurm reports for their nodes. Pure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _COMING = ("powering_up", "power_up", "#")
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Since when the reaper has seen each node without use, in seconds since the epoch."""
+    """By instance token, the time of the first look that saw its node unused (seconds since the epoch)."""
 
     unused: dict[str, float] = {}
 
 
 def unused(raw_state: str | None) -> bool:
-    """Whether Slurm surely does not use a node; None for a node that it does not have."""
+    """Return whether Slurm surely does not use a node; ``raw_state`` is None where Slurm has no such node."""
     if raw_state is None:
         return True
     state = raw_state.lower()
@@ -36,15 +36,15 @@ def orphans(
     now: float,
     grace: float,
 ) -> tuple[Memory, list[Instance]]:
-    """Return the instances to end: their nodes were without use at each look for so many seconds.
+    """Return the new memory and the instances whose nodes were unused at every look for ``grace`` seconds.
 
     Args:
-        memory: of the looks before.
-        instances: that live, by the provider.
-        states: Slurm's states by node; it has answered.
-        nodes: the node of each instance, by token.
+        memory: the result of the previous look.
+        instances: the provider's live instances.
+        states: Slurm's states by node, from a look that succeeded.
+        nodes: node names by instance token.
         now: seconds since the epoch.
-        grace: seconds.
+        grace: seconds for which a node has to be unused before its instance is ended.
     """
     since: dict[str, float] = {}
     found = []
@@ -53,7 +53,7 @@ def orphans(
         if instance.gone or not unused(states.get(node)):
             continue
         since[instance.token] = memory.unused.get(instance.token, now)
-        # One look is none: a node may be on its way up.
+        # A single look never ends an instance, because its node may still be booting.
         if instance.token in memory.unused and now - since[instance.token] >= grace:
             found.append(instance)
     return Memory(unused=since), found

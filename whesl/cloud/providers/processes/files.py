@@ -1,8 +1,8 @@
-"""What a cloud of processes keeps on disk: its settings, and a directory for each instance.
+"""The files of a cloud of processes: its settings, and a directory for each instance.
 
 ``settings.json``, ``cluster/`` (the embedded cluster whose nodes the instances are), ``instances/<id>/``:
 ``request.json``, ``lock`` (held as long as the instance lives), ``pid``, ``booted`` and ``running`` (marks),
-``console`` (its output), ``terminate`` and ``revoke`` (what it is told), ``ended.json``.
+``console`` (its output), ``terminate`` and ``revoke`` (orders to it), ``ended.json``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from whesl.files import file_retry
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a cloud of processes behaves. Times in seconds.
+    """Settings of a cloud of processes. Times in seconds.
 
-    ``capacity``: instances at once. ``mean_life``: of an instance until it fails, and ``spot_life`` of a spot
-    one until it is revoked, both drawn from an exponential distribution, 0 for never; a revocation is told
-    ``notice`` seconds before.
+    ``capacity``: largest number of instances at once. ``mean_life``: mean time until an instance fails.
+    ``spot_life``: mean time until a spot instance is revoked. Both times are exponentially distributed, 0 for
+    never. ``notice``: time between a revocation's announcement and the revocation.
     """
 
     capacity: int = 8
@@ -38,7 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance as it was asked for; ``asked`` in seconds since the epoch."""
+    """A requested instance; ``asked``: time of the request, seconds since the epoch."""
 
     id: str
     request: InstanceRequest
@@ -47,7 +47,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """The end of an instance."""
+    """The time and the reason of an instance's end."""
 
     time: float
     reason: EndReason
@@ -74,7 +74,7 @@ def write_once(path: Path, record: object) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep other processes out that use the same lock."""
+    """Hold a file's lock, which excludes other processes that use the same lock."""
     with path.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

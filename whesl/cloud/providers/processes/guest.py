@@ -1,8 +1,8 @@
-"""An instance: ``python -m whesl.cloud.providers.processes.guest DIRECTORY ID``.
+"""Runs an instance: ``python -m whesl.cloud.providers.processes.guest DIRECTORY ID``.
 
 Two processes watch each other: one boots the node and runs its command, the other is the watchdog that ends
-the instance at its end time. Each ends the whole instance when the other is gone, so neither the runner nor
-the provider, nor either of the two, has to live for an instance to end in time.
+the instance at its end time. Each ends the whole instance when the other is gone. So an instance ends in time
+even if the runner, the provider, or one of the two processes is dead.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from whesl.managers.resource.port import JobRequest
 from whesl.model.errors import WheslError
 
 LOOK = 0.2
-WATCHDOG_LATER = 1.0  # seconds that the watchdog leaves to the end in order
+WATCHDOG_LATER = 1.0  # seconds that the watchdog leaves for an orderly end
 
 
 class Guest:
@@ -38,7 +38,7 @@ class Guest:
 
     Args:
         cloud: the cloud's directory.
-        directory: the instance's.
+        directory: the instance's directory.
     """
 
     def __init__(self, cloud: Path, directory: Path) -> None:
@@ -55,12 +55,12 @@ class Guest:
         self._revoked = born + drawn.expovariate(1 / spot) if spot else None
 
     def run(self) -> None:
-        """Live until the end."""
+        """Run the instance until its end."""
         lock = (self._directory / "lock").open("ab")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return  # it runs already
+            return  # another process already runs this instance
         if (self._directory / "ended.json").exists() or (self._directory / "booted").exists():
             return
         self._init = os.getpid()
@@ -81,19 +81,20 @@ class Guest:
                 os.kill(watchdog, signal.SIGKILL)
 
     def end(self, reason: EndReason, spared: set[int]) -> None:
-        """Kill all that runs on the node, and say that the instance has ended."""
+        """Kill all processes on the node, and record the instance's end."""
         instance_processes.kill(self._cluster, self._started.node, str(self._directory), spared)
         write_once(self._directory / "ended.json", Ended(time=time.time(), reason=reason))
 
     def _watch(self, init: int) -> None:
-        """The watchdog: wait for the end time, or for the other's death."""
+        """Run the watchdog: wait for the end time or the first process's death, which closes ``init``."""
         limit = self._ends + WATCHDOG_LATER
         while (left := limit - time.time()) > 0:
             if select.select([init], [], [], min(left, 1.0))[0]:
                 self.end(EndReason.LOST, set())
                 return
         self.end(EndReason.END_TIME, {self._init})
-        if os.getppid() == self._init:  # else the instance has ended, and another process is the parent
+        # Once the first process is gone, the instance has ended and the parent is another process.
+        if os.getppid() == self._init:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._init, signal.SIGKILL)
 

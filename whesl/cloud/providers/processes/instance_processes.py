@@ -1,4 +1,4 @@
-"""What runs on an instance that is processes: found by the marks of its node and by its own, and killed."""
+"""Finds and kills the processes of an instance, by the marks of its node and its own mark."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from whesl.managers.resource.embedded import daemons, process_lookup
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import TransientError
 
-# In the environment of an instance's first process, and of all that is started from there.
+# Variable in the environment of an instance's first process and of all its descendants.
 MARK = "WHESL_CLOUD_INSTANCE"
 PATIENCE, PAUSE = 10.0, 0.05
 
 
 def kill(cluster: Cluster, node: str, instance: str, spared: set[int]) -> None:
-    """Kill all that runs on an instance, also what its start had begun when it was cut off.
+    """Kill all processes of an instance, including those of an interrupted start.
 
-    A node's daemon that is on its way up is not known to be the node's yet: only the instance's mark tells.
-    While a program is being replaced by another one (execve) nothing does, so two looks are needed.
+    A starting daemon of the node does not have the node's mark yet, only the instance's mark. During execve a
+    process shows neither mark, so two looks are needed.
 
     Args:
-        cluster: the cluster that the instances are nodes of.
-        node: the instance's.
-        instance: its directory, which is the mark.
-        spared: process ids that are left alone, beside the caller's own.
+        cluster: the cluster whose nodes the instances are.
+        node: name of the instance's node.
+        instance: the instance's directory, which is its mark.
+        spared: ids of processes that are not killed, besides the caller's own.
 
     Raises:
-        TransientError: something does not die.
+        TransientError: some process does not die.
     """
     limit, quiet = time.monotonic() + PATIENCE, 0
     while quiet < 2:

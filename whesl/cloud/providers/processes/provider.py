@@ -1,4 +1,4 @@
-"""The provider of instances that are processes of this machine. For trying things out, and for tests."""
+"""A provider whose instances are processes of this machine, for trials and tests."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import Part
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings as ClusterSettings
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 
-STARTS = 3  # of its server, one after the other
-BOOT_LIMIT = 30.0  # seconds after which an instance that shows no process has none
+STARTS = 3  # attempts to start the embedded cluster's server
+BOOT_LIMIT = 30.0  # seconds after which an instance without a visible process counts as ended
 
 
 class ProcessProvider:
     """A cloud in a directory.
 
     Args:
-        directory: of the cloud; made when it is not there.
-        settings: of a new one; None for what it has, or the usual ones.
+        directory: the cloud's directory; made when it does not exist.
+        settings: settings of a new cloud; None for the existing or the default settings.
 
-    Raises CouldNotObserveError when its settings cannot be read, WheslError when its server does not start.
+    Raises CouldNotObserveError when the settings cannot be read, WheslError when the server does not start.
     """
 
     name = "processes"
@@ -66,7 +66,7 @@ class ProcessProvider:
             self._serve_surely()
 
     def _serve_surely(self) -> None:
-        """As ``_serve``: a server that is killed while it starts is started again."""
+        """Start the embedded cluster's server; repeat this when the server is killed while it starts."""
         for left in reversed(range(STARTS)):
             try:
                 self._serve()
@@ -76,7 +76,7 @@ class ProcessProvider:
                     raise
 
     def _serve(self) -> None:
-        """Have the embedded cluster's server run, without any node."""
+        """Start the embedded cluster's server, without any node, unless it runs."""
         if daemons.server_pid(self.cluster) is not None:
             return
         partitions = tuple(Partition(name=node, nodes=(node,)) for node in self._nodes)
@@ -94,7 +94,7 @@ class ProcessProvider:
             if not (directory / "request.json").exists():
                 if request.ends <= time.time():
                     raise RefusedError("the end time of the instance has passed")
-                self._serve_surely()  # it may have been killed
+                self._serve_surely()  # the server may have been killed
                 taken = {self._read(place).node for place in self._places() if not self._look(place).gone}
                 free = next((node for node in self._nodes if node not in taken), None)
                 if free is None:
@@ -119,26 +119,26 @@ class ProcessProvider:
         return self._look(directory) if (directory / "request.json").exists() else None
 
     def terminate(self, ids: Sequence[str]) -> None:
-        """End instances; returns before they have ended."""
+        """Begin to end instances; they may still run when this returns."""
         for known_as in ids:
             directory = self._instances / os.path.basename(known_as)  # noqa: PTH119 - no other directory
             if (directory / "request.json").exists():
                 (directory / "terminate").touch()
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
-        """Return the prices that the settings have."""
+        """Return the prices of the cloud's settings."""
         return [offer for offer in self.settings.prices if offer.kind in kinds]
 
     def revoke(self, known_as: str, notice: float) -> None:
-        """Take an instance away after so many seconds, as from the spot market."""
+        """Revoke a spot instance after ``notice`` seconds."""
         write_once(self._instances / known_as / "revoke", time.time() + notice)
 
     def lose(self, known_as: str) -> None:
-        """Crash an instance's machine: its first process is killed, as by a broken host."""
+        """Simulate a host failure: kill the instance's first process."""
         os.kill(int((self._instances / known_as / "pid").read_text().split()[0]), signal.SIGKILL)
 
     def close(self) -> None:
-        """End the server; instances go on to their end time."""
+        """End the embedded cluster's server; instances continue to their end time."""
         server = daemons.server_pid(self.cluster)
         if server is not None:
             process_lookup.send(server, signal.SIGTERM)
@@ -174,7 +174,8 @@ class ProcessProvider:
         )
 
     def _state(self, directory: Path, started: Started) -> tuple[InstanceState, float, EndReason]:
-        booted = (directory / "booted").exists()  # before the look at the lock, which is taken first
+        # ``booted`` is read before the lock, since an instance takes its lock before it makes ``booted``.
+        booted = (directory / "booted").exists()
         alive = held(directory / "lock")
         if (path := directory / "ended.json").exists():
             end = msgspec.json.decode(path.read_bytes(), type=Ended)
@@ -187,7 +188,7 @@ class ProcessProvider:
         now = time.time()
         if not booted and not (directory / "terminate").exists() and now < started.asked + BOOT_LIMIT:
             return InstanceState.PENDING, 0.0, EndReason.UNKNOWN
-        # Both of its processes are gone, or there never were any; one that is late ends at once.
+        # Both processes of the instance are gone or never started. A process that starts later ends at once.
         (directory / "terminate").touch()
         instance_processes.kill(self.cluster, started.node, str(directory), set())
         write_once(directory / "ended.json", Ended(time=now, reason=EndReason.LOST))
