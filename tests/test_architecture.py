@@ -409,7 +409,7 @@ def test_cores_do_not_touch_the_world() -> None:
 def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
     """Others ask ``whesl.managers.resource.manager_table``, or for an optional ability of
     ``whesl.managers.resource.port``."""
-    own = {"managers/resource", "managers/resource/embedded", "testing"}
+    own = {"managers/resource", "managers/resource/embedded", "managers/resource/flux", "testing"}
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         if _room(path) in own:
