@@ -36,7 +36,7 @@ from whesl.model.errors import WheslError
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
 if TYPE_CHECKING:
-    from tests.cloud.transfer.test_ssh import Sshd
+    from tests.equipment.sshd import Sshd
 
 LEAST, MOST = 1_000, 200_000  # bytes of a file, after shrinking
 OVERHEAD = 3.0  # seconds of a task beside its work, on a busy machine
@@ -318,7 +318,7 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     given.sshd = None
     if given.away:
-        from tests.cloud.transfer.test_ssh import Sshd
+        from tests.equipment.sshd import Sshd
 
         (root / "sshd").mkdir()
         given.sshd = Sshd(root / "sshd")

@@ -68,14 +68,20 @@ def drop_coerced_locale() -> None:
         del os.environ["LC_CTYPE"]
 
 
+_DEFINED_IN = {
+    "heartbeat": "whesl.client.heartbeat",
+    "section": "whesl.client.heartbeat",
+    "progress": "whesl.runtime.functions.task",
+    "task": "whesl.runtime.functions.task",
+}
+
+
 def __getattr__(name: str) -> "Any":
     """Load what programs import from here, and nothing before they do."""
     from importlib import import_module
 
-    if name in ("heartbeat", "section"):
-        return getattr(import_module("whesl.client.heartbeat"), name)
-    if name in ("task", "progress"):
-        return getattr(import_module("whesl.runtime.functions.task"), name)
+    if name in _DEFINED_IN:
+        return getattr(import_module(_DEFINED_IN[name]), name)
     if name.endswith("Error"):
         errors = import_module("whesl.runtime.functions.errors")
         if name in vars(errors):

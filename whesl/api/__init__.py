@@ -145,9 +145,7 @@ def rehearse(rules: str | Path, *logs: str | Path, status: int | None = None) ->
     from whesl.runtime.detect.rehearsal import Rehearsal
     from whesl.runtime.diagnose.diagnosing import decisive_lines
 
-    spec = language.load(shipped_policy.place(str(rules)))
-    of_any_job = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
-    spec = msgspec.structs.replace(spec, exceptions=of_any_job)
+    spec = language.load(shipped_policy.place(str(rules))).for_any_job()
     streams = [Source(stream=stream) for stream in (Stream.STDOUT, Stream.STDERR, Stream.OUTPUT)]
     task = Task(id="rehearse/job", step="job")
     rehearsal = Rehearsal(spec, task, decisive=decisive_lines(spec))

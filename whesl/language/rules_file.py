@@ -36,10 +36,7 @@ def load_rules(
     if not specs:
         return None
     spec = specs[0] if len(specs) == 1 else _merged(specs)
-    if any_job:
-        named = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
-        spec = msgspec.structs.replace(spec, exceptions=named)
-    return spec
+    return spec.for_any_job() if any_job else spec
 
 
 def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec:

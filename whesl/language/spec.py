@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 from whesl.language.detections.kinds import Detection
 from whesl.language.patterns_and_places import Record, Span
 from whesl.model.workflow import Task, job_matches
@@ -161,6 +163,11 @@ class Spec(Record, frozen=True, kw_only=True):
     def covering(self, task: Task) -> tuple[str, ...]:
         """Return the names of the exceptions that cover a task, in the order of the file."""
         return tuple(spec.name for spec in self.exceptions_of(task))
+
+    def for_any_job(self) -> Spec:
+        """Return the specification with exceptions that cover every task, for tasks without a name."""
+        exceptions = tuple(msgspec.structs.replace(each, jobs=("*",)) for each in self.exceptions)
+        return msgspec.structs.replace(self, exceptions=exceptions)
 
     def place(self, span: Span) -> str:
         """Return a place in the specification or an included file as ``file:line``."""

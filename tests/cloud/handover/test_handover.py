@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cloud.transfer.test_ssh import Sshd, sshd  # noqa: F401 - a fixture
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
+from tests.equipment.sshd import Sshd, sshd
 from tests.waiting import until
 
+__all__ = ["sshd"]
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 # Appends to a file that all copies of it share when it begins, and when it ends.
 PROGRAM = """\
@@ -91,7 +92,7 @@ def bed() -> Iterator[SlurmBed]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, sshd: Sshd, bed: SlurmBed) -> Site:  # noqa: F811 - the fixture
+def site(tmp_path: Path, sshd: Sshd, bed: SlurmBed) -> Site:
     return Site(tmp_path, sshd, bed)
 
 
@@ -159,7 +160,7 @@ def test_a_run_without_an_owner_ends_itself(site: Site) -> None:
 @pytest.mark.variant
 def test_nothing_starts_while_it_is_not_known_whether_the_earlier_run_is_over(
     site: Site,
-    sshd: Sshd,  # noqa: F811 - the fixture
+    sshd: Sshd,
 ) -> None:
     killed = site.start("first", "wait")
     site.begun("first")

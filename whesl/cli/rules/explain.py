@@ -176,8 +176,7 @@ def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, n
     from whesl.runtime.diagnose.diagnosing import decisive_lines
 
     if not named:
-        exceptions = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
-        spec = msgspec.structs.replace(spec, exceptions=exceptions)
+        spec = spec.for_any_job()
     files = _files(spec, logs)
     with _progress(sum(Path(path).stat().st_size for path in files)) as tell:
         rehearsal = Rehearsal(spec, task, progress=tell, decisive=decisive_lines(spec))

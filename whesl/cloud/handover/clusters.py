@@ -17,7 +17,7 @@ _HINT = "docs/cloud/handover.md has the file with all its keys"
 _Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=366 * 86400.0)]
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Cluster(Demands, frozen=True, kw_only=True):
     """Settings of one other cluster, which runs Slurm.
 
     Attributes:
@@ -35,20 +35,9 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     ssh_options: tuple[str, ...] = ()
     setup: str = ""
     partition: str = ""
-    account: str = ""
-    qos: str = ""
-    constraint: str = ""
-    gres: str = ""
-    memory: str = ""
-    exclusive: bool = False
     poll: _Seconds = 10.0
     lease: _Seconds = 3600.0
     patience: _Seconds = 3600.0
-
-    @property
-    def demands(self) -> Demands:
-        """The resource demands of each job, without its partition."""
-        return Demands(**{name: getattr(self, name) for name in Demands.__struct_fields__})
 
 
 def load(path: Path, name: str) -> Cluster:

@@ -84,7 +84,7 @@ class OtherCluster:
                 time_limit=time_limit,
                 output=f"{place}/log",
                 error=f"{place}/log",
-                demands=settings.demands,
+                demands=settings.alone(),
             )
         )
 

@@ -37,7 +37,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The base of all parts of the settings file."""
 
 
-class Cluster(_Settings, frozen=True, kw_only=True):
+class Cluster(Demands, frozen=True, kw_only=True):
     """The cluster's side.
 
     ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: directory of a
@@ -48,12 +48,6 @@ class Cluster(_Settings, frozen=True, kw_only=True):
 
     scheduler: str = "slurm"
     partition: str = ""
-    account: str = ""
-    qos: str = ""
-    constraint: str = ""
-    gres: str = ""
-    memory: str = ""
-    exclusive: bool = False
     longest_request: Annotated[int, msgspec.Meta(ge=1, le=31 * 24)] = LONGEST
     directory: str = ""
     store: str = ""
@@ -194,7 +188,7 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
             directory,
             site.cluster.partition,
             site,
-            Demands(**{name: getattr(site.cluster, name) for name in Demands.__struct_fields__}),
+            site.cluster.alone(),
         )
     if not site.cloud.provider:
         return made

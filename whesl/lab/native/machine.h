@@ -69,6 +69,14 @@ static void set_free(Machine *m, whole begin, whole count) {
     }
 }
 
+/* Return an array with room for `room` elements; the array as it was, and `full` set, where there is no memory. */
+static void *grown(Machine *m, void *old, whole room, size_t each) {
+    void *more = realloc(old, (size_t)room * each);
+    if (!more)
+        m->full = 1;
+    return more ? more : old;
+}
+
 /* Add a run of nodes to the last attempt; a run that continues the attempt's last run extends that run. */
 static void add_run(Machine *m, whole begin, whole count) {
     Runs *runs = m->runs;
@@ -79,16 +87,10 @@ static void add_run(Machine *m, whole begin, whole count) {
     }
     if (runs->count == runs->room) {
         whole room = 2 * runs->room + 1024;
-        int32_t *first = realloc(runs->first, (size_t)room * sizeof *first);
-        if (first)
-            runs->first = first;
-        int32_t *length = realloc(runs->length, (size_t)room * sizeof *length);
-        if (length)
-            runs->length = length;
-        if (!first || !length) {
-            m->full = 1;
+        runs->first = grown(m, runs->first, room, sizeof *runs->first);
+        runs->length = grown(m, runs->length, room, sizeof *runs->length);
+        if (m->full)
             return;
-        }
         runs->room = room;
     }
     runs->first[runs->count] = (int32_t)begin;

@@ -12,16 +12,10 @@ static void make_room(Machine *m) {
     if (2 * kept + 2 <= m->parts)
         return;
     whole parts = 2 * m->parts + 64;
-    double *times = realloc(m->times, (size_t)parts * sizeof *times);
-    if (times)
-        m->times = times;
-    whole *frees = realloc(m->frees, (size_t)parts * sizeof *frees);
-    if (frees)
-        m->frees = frees;
-    if (times && frees)
+    m->times = grown(m, m->times, parts, sizeof *m->times);
+    m->frees = grown(m, m->frees, parts, sizeof *m->frees);
+    if (!m->full)
         m->parts = parts;
-    else
-        m->full = 1;
 }
 
 /* Return the last part that begins no later than `time`, by binary search without branches. */

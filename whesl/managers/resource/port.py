@@ -31,6 +31,10 @@ class Demands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     memory: str = ""
     exclusive: bool = False
 
+    def alone(self) -> Demands:
+        """Return the demands without the fields that a subclass adds."""
+        return Demands(**{name: getattr(self, name) for name in Demands.__struct_fields__})
+
     def besides(self, *known: str) -> list[str]:
         """Return the names of the demands that are set, without the names in ``known``."""
         return [name for name in self.__struct_fields__ if getattr(self, name) and name not in known]

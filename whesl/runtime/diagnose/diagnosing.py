@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
+from whesl.language.detections.cause import CauseDetection
 from whesl.language.patterns_and_places import Pattern
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
@@ -124,10 +125,9 @@ class DecisiveLines:
 def decisive_lines(spec: Spec) -> DecisiveLines | None:
     """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
     waits = any(
-        _WHILE_IT_RUNS & set(getattr(detection, "classes", ()))
+        isinstance(detection, CauseDetection) and not _WHILE_IT_RUNS.isdisjoint(detection.classes)
         for exception in spec.exceptions
         for detection in exception.detections
-        if detection.of_causes
     )
     return DecisiveLines() if waits else None
 

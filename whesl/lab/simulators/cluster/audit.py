@@ -45,14 +45,14 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
     """
     wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]
     explained = np.zeros(len(attempts.job), dtype=bool)
-    # The slow check by blocks of nodes, which makes the messages, is skipped if the C code finds no error.
     arrays = (attempts.start, attempts.end, attempts.offsets, attempts.first, attempts.length)
-    right = history is None and not wrong and apart(nodes, *arrays)
-    for low in range(0, 0 if right else nodes, _BLOCK):
-        held = _held(attempts, low, min(low + _BLOCK, nodes))
-        wrong += _shared(attempts, held)
-        if history is not None:
-            wrong += _failures(attempts, held, history, explained)
+    # The slow check by blocks of nodes makes the messages; the C code tells quickly that there are none.
+    if history is not None or wrong or not apart(nodes, *arrays):
+        for low in range(0, nodes, _BLOCK):
+            held = _held(attempts, low, min(low + _BLOCK, nodes))
+            wrong += _shared(attempts, held)
+            if history is not None:
+                wrong += _failures(attempts, held, history, explained)
     wrong += _say(
         attempts.killed & ~explained,
         lambda i: f"attempt {i} is killed at {attempts.end[i]}, and no node of it fails then",

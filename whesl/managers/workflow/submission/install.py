@@ -31,7 +31,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         rjms: the resource manager's name.
         environment: the environment whose PATH finds the real command; this process's own by default.
 
-    The returned directory does not exist for a resource manager without a known submission command. Callers
+    The returned directory holds no command for a resource manager without a known submission command. Callers
     put it first on the workflow manager's PATH, with ``WHESL_PYTHON`` in the environment. Raises UsageError
     when the real command is missing.
     """
@@ -54,7 +54,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
-    return _COMMANDS / (command or "none")
+    return _COMMANDS / command
 
 
 def _write(target: Path, text: str) -> None:
