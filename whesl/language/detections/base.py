@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import msgspec
 
 from whesl.language.patterns_and_places import Pattern, Record, Source, Span
-from whesl.model.evidence import Cause, Evidence
+from whesl.model.evidence import Cause, CauseClass, Evidence
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
@@ -105,7 +105,6 @@ class Kind(Record, frozen=True, kw_only=True):
     sign_of_life: ClassVar[bool] = False  # its patterns only reset a timer
     hears_manager: ClassVar[bool] = False  # exceptions of the resource manager raise it
     of_nodes: ClassVar[bool] = False  # states of the task's nodes raise it
-    of_causes: ClassVar[bool] = False  # causes of a failed attempt raise it
 
     if TYPE_CHECKING:  # ``span`` is the last field of each kind's record
 
@@ -194,6 +193,10 @@ class Kind(Record, frozen=True, kw_only=True):
     def promised(self) -> Promise | None:
         """Return the promise of the files that a successful task leaves; None for other kinds."""
         return None
+
+    def causes(self) -> tuple[CauseClass, ...]:
+        """Return the classes of causes that raise this detection; none for other kinds."""
+        return ()
 
     def counted(self) -> str | None:
         """Return the name of the exception that this detection counts; None for other kinds."""

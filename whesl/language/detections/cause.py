@@ -25,7 +25,6 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
 
     alternatives = ("cause",)
     written = ("CAUSE class, ... [CONFIDENCE c]",)
-    of_causes = True
 
     classes: tuple[CauseClass, ...]
     confidence: float = 0.0
@@ -47,6 +46,9 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
         return "what the job died of, beyond lines that tell it while the job runs: `whesl why LOG` says it"
+
+    def causes(self) -> tuple[CauseClass, ...]:
+        return self.classes
 
     def detector(self, exception: str, node: str) -> Detector:
         return _Causes(exception, node, self)

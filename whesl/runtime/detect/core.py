@@ -333,7 +333,7 @@ class Detectors:
     @property
     def hears_causes(self) -> bool:
         """Whether any detection waits for what a failed attempt died of."""
-        return any(kind.of_causes for _, kind in self._kinds)
+        return any(kind.causes() for _, kind in self._kinds)
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
         """Take a node's state and return the exceptions that it raises. UNKNOWN changes nothing."""

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 import msgspec
 
-from whesl.language.detections.cause import CauseDetection
 from whesl.language.patterns_and_places import Pattern
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
@@ -125,7 +124,7 @@ class DecisiveLines:
 def decisive_lines(spec: Spec) -> DecisiveLines | None:
     """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
     waits = any(
-        isinstance(detection, CauseDetection) and not _WHILE_IT_RUNS.isdisjoint(detection.classes)
+        not _WHILE_IT_RUNS.isdisjoint(detection.causes())
         for exception in spec.exceptions
         for detection in exception.detections
     )

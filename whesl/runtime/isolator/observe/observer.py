@@ -146,7 +146,7 @@ class Observer:
         assert setup.spec is not None
         known = first or taskdir.First(sizes={})
         decisive: DecisiveLines | None = None
-        if any(each.of_causes for exception in setup.exceptions() for each in exception.detections):
+        if any(each.causes() for exception in setup.exceptions() for each in exception.detections):
             from whesl.runtime.diagnose.diagnosing import (
                 decisive_lines,
             )  # imported here: the catalogue of messages is needed for causes only
