@@ -14,6 +14,7 @@ from whesl.runtime.diagnose.labels import clean, uncoloured
         (" 3: Killed", 3, None),
         ("[rank3]: Killed", 3, None),
         ("[default3]:Killed", 3, None),
+        ("[default4]:[rank12]:Killed", 12, None),  # 4 is the number on its node
         ("[1,3]<stderr>:Killed", 3, None),
         ("Fri Sep 25 16:52:53 2020[3]<stderr>:Killed", 3, None),
         ("[E ProcessGroupNCCL.cpp:737] [Rank 3] Killed", 3, None),

@@ -57,8 +57,8 @@ _FORMS = (
     ("[", r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +"),
     ("[", r"\[(?P<epoch>\d{9,10}\.\d+)\] *"),
     # Ranks.
-    ("[", r"\[(?:default)?(?P<rank>\d+)\]:? +"),
-    ("[", r"\[default(?P<rank>\d+)\]: ?"),
+    ("[", r"\[(?P<rank>\d+)\]:? +"),
+    ("[", r"\[default(?P<local_rank>\d+)\]: ?"),
     ("[", r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?"),
     ("[", r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?"),
     ("[", r"\[\d+,(?P<rank>\d+)\](?:<std(?:out|err|diag)>)?:? ?"),
@@ -158,7 +158,7 @@ def clean(line: str) -> Cleaned:
         line: the line without its end and without colour codes.
     """
     text = line[:_LONGEST].rstrip()
-    rank = node = device = time = None
+    rank = local_rank = node = device = time = None
     level = ""
     for _ in range(_MOST):
         for form in _by_kind(_kind(text[:1])) if text else ():
@@ -170,6 +170,7 @@ def clean(line: str) -> Cleaned:
             if found.get("node") and NO_HOST.match(found["node"]):
                 continue
             rank = int(found["rank"]) if rank is None and found.get("rank") else rank
+            local_rank = local_rank or found.get("local_rank")
             node = node or host
             device = device or found.get("device")
             level = level or found.get("level") or ""
@@ -178,6 +179,8 @@ def clean(line: str) -> Cleaned:
             break
         else:
             break
+    if rank is None and local_rank:
+        rank = int(local_rank)  # the number on its node is all that the line tells
     return Cleaned(text, rank, node, device, time, level)
 
 
