@@ -1,1 +1,1 @@
-"""The central daemon of a user: the hierarchy of tasks, workflow-level recovery, what is never done twice."""
+"""The coordinator: a user's central daemon. It owns tasks, their dependents, and workflow-level recovery."""

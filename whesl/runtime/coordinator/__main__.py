@@ -27,7 +27,7 @@ METRICS_VARIABLE = "WHESL_METRICS"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the daemon until it is told to stop; return its exit status."""
+    """Run the daemon until a command or signal stops it; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m whesl.runtime.coordinator", description=__doc__)
     parser.add_argument("--idle", type=float, help="end after so many seconds without work")
     parser.add_argument("--metrics", help="serve figures for Prometheus on [HOST:]PORT")

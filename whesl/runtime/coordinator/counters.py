@@ -1,7 +1,7 @@
 """Counts of the coordinator's records, for a site's monitoring. Pure.
 
-Only what is written down is counted, so a restarted coordinator goes on with the same counts: they are
-rebuilt from its journal. No task, node, job or workflow is a label: their number has no bound.
+Only records are counted, so a restarted coordinator rebuilds the same counts from its journal. Tasks, nodes,
+jobs and workflows are no labels of metrics, since their number has no bound.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.records import isolator_records
 
-# Users' specifications name exceptions: names beyond so many are counted as one.
+# Users' specifications name exceptions: names beyond this number are counted under one label.
 MOST_NAMES = 100
 OTHER = "other"
-# Upper bounds in seconds: from a restart in place to a wait for a person.
+# Upper bounds of a histogram in seconds: from a restart in place to a wait for a person.
 BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures at one time. All of it may be read by another thread: nothing in it changes any more.
+    """The figures at one time, which never change: any thread may read them.
 
-    ``seconds`` counts recoveries by upper bound (the last one has none); ``connected`` are isolators.
+    ``seconds`` counts recoveries by upper bound (the last count has no bound); ``connected`` counts
+    isolators.
     """
 
     state: State
@@ -43,7 +44,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """What was counted of a journal's records. ``recoveries``: exception, outcome, how many."""
+    """Counts of a journal's records. ``recoveries``: triples of exception, outcome and count."""
 
     names: tuple[str, ...] = ()
     raised: dict[str, int] = {}
@@ -83,13 +84,13 @@ class Figures:
     def snapshot(
         self, state: State, *, connected: int, waiting: int, counters: Mapping[str, int], now: float
     ) -> Snapshot:
-        """Return the present figures, with those that are not counts of records.
+        """Return the present figures, including those that are not counts of records.
 
         Args:
-            state: the coordinator's.
-            connected: isolators that have a connection.
-            waiting: messages that were not acknowledged yet.
-            counters: messages that were dropped, by why.
+            state: the coordinator's state.
+            connected: the number of isolators with a connection.
+            waiting: the number of messages without an acknowledgement.
+            counters: counts of dropped messages, by reason.
             now: seconds since the epoch.
         """
         return Snapshot(
@@ -107,7 +108,7 @@ class Figures:
         )
 
     def memory(self) -> Memory:
-        """Return what was counted of records, to be kept for ``restore``."""
+        """Return the counts of records, for a later ``restore``."""
         return Memory(
             names=tuple(sorted(self._names)),
             raised=dict(self._raised),
@@ -118,7 +119,7 @@ class Figures:
         )
 
     def restore(self, memory: Memory) -> None:
-        """Go on from these counts; those for other bounds than the present ones are dropped."""
+        """Continue from saved counts; a histogram with other bounds than the present ones is dropped."""
         self._raised = Counter(memory.raised)
         self._recoveries = Counter({(name, outcome): count for name, outcome, count in memory.recoveries})
         self._requeues = Counter(memory.requeues)

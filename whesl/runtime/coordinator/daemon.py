@@ -1,8 +1,8 @@
 """The coordinator's shell: one loop over sockets, workers and the clock; journal first, then act.
 
-A step of the core is carried out in this order: its records are on disk, the state is the new one, the
-message that caused it is acknowledged, its commands are performed. A kill between any two of these loses
-nothing: what was written down is continued by the next start, what was not is sent again by its sender.
+A step of the core is carried out in this order: write its records to disk, replace the state, acknowledge the
+message that caused the step, perform its commands. A kill between any two of these loses nothing: the next
+start continues recorded work, and senders repeat messages that were not recorded.
 """
 
 from __future__ import annotations
@@ -65,36 +65,36 @@ _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
 _JOURNAL_RETRY = 1.0
-# Where more messages come in a second, a round that had few is followed by a wait of some milliseconds:
-# a round takes longer than what is done in it for one heartbeat (network drivers gather packets likewise).
+# Above _MANY messages in a second, a round with fewer than _FEW messages is followed by a wait of _GATHERING
+# milliseconds: a round costs more than one heartbeat in it (network drivers coalesce interrupts for this).
 _MANY, _FEW = 500, 32
 _GATHERING = 3
-# At most so many tasks are told a new configuration at once, and the next ones after so many seconds: 10,000
-# in two seconds, with a third of a processor, while other messages are answered.
+# New configurations go to _SLICE tasks every _PACE seconds: 10,000 tasks take two seconds and a third of a
+# processor, while other messages are answered.
 _SLICE = 25
 _PACE = 0.005
-# Bytes reserved for some thousand records, for when the journal's disk is full.
+# Bytes reserved for some thousand records while the journal's disk is full.
 _RESERVE = 2 * 1024 * 1024
 
 
-# An event, and the messages that it stands for: none where no message has caused it.
+# An event, and the messages that it stands for: none where no message caused it.
 _Taken = tuple[Event, tuple[Delivery, ...]]
 
 
 class Daemon:
-    """One coordinator; its lock is held by the caller.
+    """One coordinator, whose lock the caller holds.
 
     Args:
         home: the WHESL home.
         ports: schedulers and workflow managers.
         settings: times and limits.
         bind: address to listen on, ``*`` for all.
-        allowed: ports that it may listen on; None: any.
-        idle: seconds without an unfinished task and without a message after which it ends; None: never.
-        metrics: host and port to serve figures on; None: nowhere. Where it cannot, the log says so.
-        log: takes what handlers print on standard error.
+        allowed: ports that the coordinator may listen on; None: any.
+        idle: seconds without an unfinished task or a message after which the coordinator ends; None: never.
+        metrics: host and port to serve figures on; None: nowhere. A failure to listen there is only logged.
+        log: takes the standard error of handlers.
 
-    Raises JournalError or BindError when it cannot start.
+    Raises JournalError or BindError when the coordinator cannot start.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Daemon:
             LOG.error("%s", self._journal.damage)
         self._incarnation = new_incarnation()
         keys = user_keys(home)
-        # The port of the last start, if it is free: clients that still know it come back at once.
+        # The last start's port is reused where it is free: clients that know it reconnect at once.
         earlier = read_endpoint(home)
         self._server = self._listen(bind, allowed, earlier.port if earlier else 0, keys)
         self._endpoint = Endpoint(
@@ -148,20 +148,20 @@ class Daemon:
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
-        self._trouble = ""  # why the journal cannot be written now, a sentence for people
+        self._trouble = ""  # why the journal cannot be written now, for people
         self._needed = time.monotonic()
         self._most_connections = file_limit.raise_limit()
         self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
         self._next_tick = 0.0
-        self._heard = self._new = 0  # messages since the last tick, and in the last round
+        self._heard = self._new = 0  # messages since the last tick; messages in the last round
         self._many = False
         self._signals, self._signalled = socket.socketpair()
         for end in (self._signals, self._signalled):
             end.setblocking(False)
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until a command or a signal stops the daemon."""
         python_gc.spare()
         write_endpoint(self._home, self._endpoint)
         started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
@@ -185,7 +185,7 @@ class Daemon:
         self._close(poller)
 
     def stop(self) -> None:
-        """End after the present round."""
+        """End the loop after its present round."""
         self._stopping = True
 
     # The loop, step by step -----------------------------------------------------------------------------
@@ -228,7 +228,7 @@ class Daemon:
                 self.stop()
 
     def _handle_events(self) -> None:
-        """Take the workers' results; those that cannot be written down yet stay in line."""
+        """Handle the workers' results; results stay queued while the journal cannot be written."""
         waiting: list[_Taken] = [(event, ()) for event in self._events]
         if self._take(waiting):
             for _ in waiting:
@@ -243,7 +243,8 @@ class Daemon:
         self._needed = time.monotonic()
         kinds = {type(delivery.message) for delivery in deliveries}
         if Register in kinds:
-            # Messages in the spool concern tasks that start now: an ancestor may have ended out of reach.
+            # The spool is read first: the messages of an ancestor that ended out of reach concern a starting
+            # task.
             self._collect()
         if Query in kinds:
             for delivery in deliveries:
@@ -253,11 +254,11 @@ class Daemon:
             deliveries = [delivery for delivery in deliveries if not isinstance(delivery.message, Query)]
         heard = list(events_of(deliveries))
         for first in range(0, len(heard), _BATCH):
-            # A message that is not written down is not acknowledged: its sender repeats it.
+            # A message that is not recorded is not acknowledged, so its sender repeats it.
             self._take(heard[first : first + _BATCH])
 
     def _collect(self) -> None:
-        """Take the messages of isolators that ended while this coordinator was out of their reach."""
+        """Handle the spooled messages of isolators that ended while this coordinator was out of reach."""
         try:
             found, unreadable = collect(self._home)
         except OSError as error:
@@ -277,10 +278,9 @@ class Daemon:
                 file_retry.remove(left.path, file_retry.BRIEF)
 
     def _take(self, events: Sequence[_Taken]) -> bool:
-        """Take events in, all or none; False when they could not be written down: nothing has happened then.
+        """Handle all events, or none and return False when their records cannot be written.
 
-        Their records share one write: a thousand isolators that register at once wait for one fsync, not
-        for a thousand.
+        All records share one write: a thousand isolators that register at once wait for one fsync.
         """
         now = self._clock()
         state = self._state
@@ -325,14 +325,15 @@ class Daemon:
         return True
 
     def _rest(self) -> None:
-        """End when nobody has needed the coordinator for as long as was asked for."""
+        """End the loop after ``idle`` seconds without an unfinished task or a message."""
         if self._idle is None or time.monotonic() - self._needed < self._idle:
             return
         if all(task.state.final for task in self._state.tasks.values()):
             LOG.info("idle for %g s: ending", self._idle)
             self.stop()
         else:
-            # A task may wait in a queue, or be paused. 100,000 tasks are not looked at in every round.
+            # A task may wait in a queue or be paused. The search through all tasks is not repeated in each
+            # round.
             self._needed = time.monotonic()
 
     # Commands -------------------------------------------------------------------------------------------
@@ -344,7 +345,7 @@ class Daemon:
         self._server.send(command.peer, command.message)
 
     def _tell_some(self) -> None:
-        """Send the next changed configurations, after the messages that peers wait for."""
+        """Send the next slice of changed configurations."""
         if self._waiting_peers and time.monotonic() >= self._next_sending:
             for send in self._waiting_peers.take(self._state, _SLICE):
                 self._server.send(send.peer, send.message)
@@ -363,7 +364,7 @@ class Daemon:
             return CoordinatorServer(bind, 0, keys, self._incarnation, ports=allowed)
 
     def _kept(self) -> Kept:
-        """Return the state and counts that the whole journal amounts to."""
+        """Return the content of a snapshot: the state and counts that the whole journal leads to."""
         return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=self._figures.memory())
 
     def _answer(self, query: Query) -> Reply:
@@ -381,7 +382,7 @@ class Daemon:
         return Reply(ok=True, body=msgspec.json.encode(body))
 
     def _serve(self, where: tuple[str, int]) -> MetricsServer | None:
-        """Serve figures. Recoveries matter more: a port that is taken keeps no coordinator from starting."""
+        """Start to serve figures; return None where the port is taken, since recoveries matter more."""
         try:
             server = MetricsServer(self._shown, *where)
         except WheslError as error:
@@ -391,7 +392,7 @@ class Daemon:
         return server
 
     def _count_connections(self) -> None:
-        """Log when no more isolators can be connected: those go on alone, and nothing is known of them."""
+        """Log when the limit of connections is reached: further isolators go on alone and unobserved."""
         connections, most = self._server.connections(), self._most_connections
         if connections >= most and not self._full:
             LOG.error("%d connections, no more are possible: %s", connections, file_limit.advice(most))
@@ -414,7 +415,7 @@ class Daemon:
             signal.signal(signum, lambda *_: None)
 
     def _close(self, poller: zmq.Poller) -> None:
-        """Deliver replies that are on their way, remove the endpoint file, close the journal."""
+        """Send the waiting messages, remove the endpoint file, and close the journal."""
         deadline = time.monotonic() + _FAREWELL
         for send in self._waiting_peers.take(self._state, len(self._waiting_peers)):
             self._server.send(send.peer, send.message)
@@ -427,7 +428,7 @@ class Daemon:
             with contextlib.suppress(OSError):
                 file_retry.remove(places.endpoint(self._home))
         with contextlib.suppress(JournalError):
-            # Only a remark for people; the state does not need it.
+            # This record is for people; the state does not need it.
             stopped = records.CoordinatorStopped()
             self._journal.append(stopped.kind, stopped, self._clock())
         self._journal.close()

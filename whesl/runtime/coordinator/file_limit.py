@@ -1,7 +1,7 @@
-"""How many isolators can be connected: each connection is an open file, and these are limited.
+"""The limit of open files, which bounds the number of connected isolators: each connection is an open file.
 
-The soft limit is often 1024 and may be raised by anybody up to the hard one, which is the site's. Nothing
-here or in what is started uses select(2), which the low soft limit is there for.
+The soft limit is often 1024; any process may raise its own up to the site's hard limit. The low soft limit
+exists for programs that use select(2), which neither the coordinator nor its child processes do.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ FEW = 1000
 
 
 def raise_limit() -> int:
-    """Raise the soft limit of open files to the hard one; return how many isolators may be connected then."""
+    """Raise the soft limit of open files to the hard limit; return how many isolators may be connected."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        # Some systems have a lower limit than they say (macOS; a kernel with a lower fs.nr_open).
+        # Some systems accept less than the hard limit (macOS; a Linux kernel with a lower fs.nr_open).
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             soft = hard
@@ -27,7 +27,7 @@ def raise_limit() -> int:
 
 
 def advice(most: int) -> str:
-    """Return an advice on too low a limit, for a log."""
+    """Return advice for the log on how to raise a low limit."""
     return (
         f"raise the hard limit of open files (ulimit -Hn: {most + RESERVED}) where the coordinator runs, "
         "in limits.conf or its service's LimitNOFILE, and start it again"

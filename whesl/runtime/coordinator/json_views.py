@@ -11,16 +11,16 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
 from whesl.runtime.coordinator.core.state import State, TaskEntry, WorkflowEntry
 
-_NAMED = 5  # tasks that a sentence names
+_NAMED = 5  # the most tasks that a sentence names
 _AT_WORK = (TaskState.RUNNING, TaskState.RECOVERING)
 
 
 def status_view(state: State, workflow: str = "") -> dict[str, Any]:
-    """Return workflows and tasks as they are.
+    """Return the present workflows and their tasks.
 
     Args:
-        state: the coordinator's.
-        workflow: only this one, '' for all.
+        state: the coordinator's state.
+        workflow: the id of the only workflow to return, '' for all.
 
     Returns ``{"workflows": [{"id", "name", "wms", "root", "rjms", "observe", "time", "tasks": [...]}]}`` in
     the order of registration; tasks of no registered workflow stand under a workflow without name and root.
@@ -50,7 +50,7 @@ def _flow(entry: WorkflowEntry) -> dict[str, Any]:
 
 
 def task_view(task: TaskEntry) -> dict[str, Any]:
-    """Return a task's row."""
+    """Return a task's row of the status."""
     return {
         "id": task.id,
         "step": task.step,
@@ -68,7 +68,7 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
         "exception": task.exception,
         "exception_time": task.exception_time,
         "exit_code": task.exit_code,
-        # The reason may belong to the state before: a task that runs needs none.
+        # A running task shows no reason: the stored reason may belong to an earlier state.
         "reason": "" if task.state in _AT_WORK else task.reason,
         "trouble": task.trouble,
         "configuration_version": task.configuration.version,
@@ -77,9 +77,9 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
 
 
 def unreachable(state: State) -> list[dict[str, Any]]:
-    """Return the resource managers that did not answer when they were asked about jobs last.
+    """Return the resource managers that did not answer the last query about jobs.
 
-    Each is ``{"rjms", "why", "tasks"}``, with the tasks whose jobs it was asked about.
+    Each is ``{"rjms", "why", "tasks"}``, with the tasks whose jobs the query was about.
     """
     found: dict[tuple[str, str], list[str]] = {}
     for task, why in state.volatile.unseen.items():
@@ -90,7 +90,7 @@ def unreachable(state: State) -> list[dict[str, Any]]:
 
 
 def unreachable_managers(health: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each resource manager that does not answer questions about jobs.
+    """Return a sentence for each resource manager that does not answer queries about jobs.
 
     Args:
         health: as ``health_view`` returns it.
@@ -105,13 +105,24 @@ def unreachable_managers(health: Mapping[str, Any]) -> list[str]:
 
 
 def nodes_view(state: State, now: float) -> dict[str, Any]:
-    """Return the memory of bad nodes as it holds now."""
+    """Return the bad nodes whose records have not expired.
+
+    Args:
+        state: the coordinator's state.
+        now: seconds since the epoch.
+    """
     nodes = sorted(state.bad_nodes.values(), key=lambda bad: bad.node)
     return {"nodes": [msgspec.to_builtins(bad) for bad in nodes if bad.expires > now]}
 
 
 def health_view(state: State, counters: dict[str, int], waiting: int) -> dict[str, Any]:
-    """Return the daemon's own condition: its journal, snapshots, connections."""
+    """Return the daemon's health: counts of workflows, tasks, recoveries, and messages.
+
+    Args:
+        state: the coordinator's state.
+        counters: counts of dropped messages, by reason.
+        waiting: the number of messages without an acknowledgement.
+    """
     return {
         "workflows": len(state.workflows),
         "tasks": len(state.tasks),

@@ -1,7 +1,7 @@
 """The coordinator's figures for Prometheus.
 
-The threads that serve them read the latest snapshot, which the coordinator's loop replaces and never changes:
-a slow reader, or ten of them, cost the loop nothing.
+The threads that serve figures read the latest snapshot, which the coordinator's loop replaces and never
+changes: slow readers do not delay the loop.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-# Reasons for dropped messages; the counters start at zero, so that the first drop shows in a rate.
+# Reasons for dropped messages; each counter starts at zero, so that the first drop shows in a rate.
 _DROPPED = ("malformed", "refused", "repeated", "unexpected", "unsent")
 
 
 class LatestSnapshot:
-    """The figures of the latest snapshot, as prometheus_client asks for them.
+    """The figures of the latest snapshot, as a collector of prometheus_client.
 
     Args:
-        journal: the journal's file, whose size is told.
+        journal: the journal's file, whose size is one of the metrics.
     """
 
     def __init__(self, journal: Path) -> None:
@@ -35,7 +35,7 @@ class LatestSnapshot:
         self._latest: Snapshot | None = None
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Take the snapshot that is reported from now on."""
+        """Replace the snapshot that readers get."""
         self._latest = snapshot
 
     def describe(self) -> Iterator[Metric]:
@@ -43,13 +43,13 @@ class LatestSnapshot:
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of the latest snapshot, as prometheus_client asks for them."""
+        """Yield the metrics of the latest snapshot."""
         snapshot = self._latest
         if snapshot is not None:
             yield from families(snapshot, self._size())
 
     def _size(self) -> int:
-        """Return the bytes of the journal and of its write-ahead log."""
+        """Return the size in bytes of the journal with its write-ahead log."""
         total = 0
         for suffix in ("", "-wal"):
             path = self._journal.with_name(self._journal.name + suffix)

@@ -1,7 +1,7 @@
-"""Python's search for cycles of garbage, kept from looking at 100,000 tasks again and again.
+"""Python's collector of cyclic garbage, kept from searching the state of 100,000 tasks again and again.
 
-Every record of a journal makes objects that stay; a full collection looks at all there are. Nothing of the
-state is ever part of a cycle: what is replaced goes at once, by its reference count.
+Every record of a journal makes objects that stay, and a full collection visits all objects. No object of the
+state is ever part of a cycle: reference counting frees replaced objects at once.
 """
 
 from __future__ import annotations
@@ -24,6 +24,6 @@ def put_off() -> Iterator[None]:
 
 
 def spare() -> None:
-    """Exclude present objects from collections, and collect others seldom: once a journal is read."""
+    """Exclude present objects from collections, and collect seldom; called after a journal is read."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)

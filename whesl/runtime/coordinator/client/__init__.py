@@ -1,1 +1,1 @@
-"""The coordinator's clients: they start it, ask it, and tell it of lost and unregistered tasks."""
+"""The coordinator's clients: they start it, query it, and report lost and unregistered tasks to it."""

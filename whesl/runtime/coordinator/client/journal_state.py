@@ -17,7 +17,7 @@ from whesl.runtime.journal import Journal, JournalError
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """The state as the journal describes it. ``damage`` says what of the journal could not be read."""
+    """The state that the journal describes. ``damage`` describes the unreadable part of the journal."""
 
     state: State
     seq: int = 0
@@ -25,15 +25,15 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_state(home: Path, since: Known | None = None) -> Known:
-    """Return the coordinator's state, whether it runs or not: all of it is in the journal.
+    """Return the coordinator's state from its journal; the coordinator need not run.
 
     Args:
         home: the WHESL home.
         since: an earlier answer, to read only what came after it.
 
-    A journal that was never begun is an empty state.
+    Where no journal exists yet, the state is empty.
     """
-    # The first read takes many records, and a later one few: changing some costs less than copying all.
+    # The first read applies many records in place; a later read applies few, for which copies cost less.
     state, seq, damage = (since.state, since.seq, since.damage) if since is not None else (None, 0, "")
     replay = Replay()
     try:

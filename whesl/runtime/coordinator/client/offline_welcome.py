@@ -1,8 +1,8 @@
 """The welcome of an absent coordinator to a task that starts: read from its journal and its spool.
 
 ``python -m whesl.runtime.coordinator.client.offline_welcome`` takes a registration on standard input (JSON)
-and prints the welcome. Isolators call it that got no answer: a dependent that started without its ancestors'
-path map would look for their files where they no longer are.
+and prints the welcome. Isolators call it when the coordinator does not answer: a dependent that started
+without its ancestors' path map would look for their files in the old place.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PEER = "(absent)"
 
 
 def answer(state: State, left: Iterable[tuple[str, AnyMessage]], register: Register, now: float) -> Welcome:
-    """Return the welcome that a coordinator with this state would send. Pure; nothing is decided by it.
+    """Return the welcome that a coordinator with this state would send. Pure; it decides nothing.
 
-    It never refuses: only the coordinator, which may know more, can say that another claim owns the task.
-    The configuration's version is the journal's, whatever was added: the coordinator alone gives higher ones.
+    The welcome never refuses a task: only the coordinator, which may know more, can say that another claim
+    owns it. The configuration keeps the journal's version: the coordinator alone assigns higher versions.
 
     Args:
-        state: as its journal describes it.
+        state: the coordinator's state as its journal describes it.
         left: messages that isolators have left in the spool, each with its sender.
         register: the registration of the task that starts.
         now: seconds since the epoch.
@@ -56,9 +56,14 @@ def answer(state: State, left: Iterable[tuple[str, AnyMessage]], register: Regis
 
 
 def read(place: Path, register: Register, now: float) -> Welcome:
-    """Return what the files below a WHESL home say to a registration.
+    """Return the welcome that the journal and spool of a WHESL home give to a registration.
 
-    Raises TransientError when there is no journal, or it could not be read to its end.
+    Raises TransientError when there is no journal, or it cannot be read to its end.
+
+    Args:
+        place: the WHESL home.
+        register: the registration of the task that starts.
+        now: seconds since the epoch.
     """
     if not places.coordinator_journal(place).exists():
         raise TransientError("the coordinator has no journal")

@@ -1,6 +1,6 @@
 """Starting, finding and ending the user's one coordinator.
 
-There is one for each WHESL home, by a lock that it holds. Whoever needs it calls ``ensure_running``.
+A lock ensures that each WHESL home has one coordinator. A caller that needs it calls ``ensure_running``.
 """
 
 from __future__ import annotations
@@ -31,13 +31,12 @@ from whesl.runtime.wire.messages import Command, Query
 BIND_VARIABLE = "WHESL_BIND"
 START_LIMIT = 20.0
 _PING = 2.0
-# Bytes of a journal that are read in a second on a busy machine; an idle one reads 20 times as many.
+# Bytes of a journal that a busy machine reads in one second; an idle machine reads 20 times as many.
 _SLOWEST_READING = 1e6
 _LOG_TAIL = 2000
 ALREADY_RUNNING = 3
-# A coordinator that was started on the side does not stay on a login node for ever: it ends a week after the
-# last message about an unfinished task, and the next `whesl run` starts another one, which goes on from its
-# journal.
+# A coordinator that another command starts ends a week after the last message about an unfinished task, so
+# that it does not stay on a login node for ever. The next `whesl run` starts a new one from the journal.
 ON_DEMAND = ("--idle", str(7 * 86400))
 
 
@@ -52,9 +51,10 @@ def lock(home: Path, *, take_over: bool = False) -> int:
 
     Args:
         home: the WHESL home.
-        take_over: the caller says that the coordinator on another host, which seems to hold it, is dead.
+        take_over: the caller asserts that the coordinator on another host, which seems to hold the lock, is
+            dead.
 
-    Raises AlreadyRunningError when another process holds it, WheslError when that cannot be told.
+    Raises AlreadyRunningError when another process holds the lock, WheslError when this cannot be found out.
     """
     path = places.coordinator_lock(home)
     private_directory(path.parent)
@@ -80,7 +80,7 @@ def lock(home: Path, *, take_over: bool = False) -> int:
 
 
 def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
-    """Return the running coordinator's answer about itself, None when none answers.
+    """Return the running coordinator's answer about itself, None when no coordinator answers.
 
     Args:
         home: the WHESL home.
@@ -98,7 +98,7 @@ def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
 
 
 def begin(home: Path) -> subprocess.Popen[bytes] | None:
-    """Start the coordinator unless one seems to run, and do not wait for it: ``ensure_running`` does.
+    """Start the coordinator unless one seems to run; ``ensure_running`` waits until it answers.
 
     Args:
         home: the WHESL home.
@@ -116,8 +116,8 @@ def ensure_running(
 
     Args:
         home: the WHESL home.
-        options: those of ``python -m whesl.runtime.coordinator``, for one that has to be started.
-        child: one that is starting (``begin``).
+        options: options of ``python -m whesl.runtime.coordinator`` for a coordinator that has to be started.
+        child: the process of a coordinator that is starting (from ``begin``).
 
     Raises TransientError when it ends, or does not answer in time, with the end of its log.
     """
@@ -125,7 +125,7 @@ def ensure_running(
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         found = read_endpoint(home)
-        # One that has the lock lives: on a busy machine it answers late.
+        # The process that has the lock lives: on a busy machine it answers late.
         lives = child is not None and child.poll() == ALREADY_RUNNING
         patience = _PING if found is not None and (lives or _elsewhere(found)) else _PING / 4
         if found is not None and running(home, patience) is not None:
@@ -133,7 +133,7 @@ def ensure_running(
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
         if child is None or child.poll() == ALREADY_RUNNING:
-            # The process that has the lock starts, ends, or hangs; the next round tells which.
+            # The process that has the lock starts, ends, or hangs; the next round finds out which.
             child = _spawn(home, options)
         elif child.poll() is not None:
             break
@@ -155,7 +155,7 @@ def _full(home: Path) -> bool:
 
 
 def start_limit(home: Path) -> float:
-    """Return for how many seconds a coordinator may be starting: it reads its journal first."""
+    """Return how many seconds a coordinator may take to start: it reads its journal first."""
     try:
         size = places.coordinator_journal(home).stat().st_size
     except OSError:
@@ -164,9 +164,13 @@ def start_limit(home: Path) -> float:
 
 
 def stop(home: Path, timeout: float = START_LIMIT) -> bool:
-    """End the coordinator in order; False when none runs.
+    """Shut the coordinator down in order; return False when none runs.
 
-    Raises TransientError when it does not end in time, or is there and does not answer.
+    Raises TransientError when the coordinator does not end in time, or runs and does not answer.
+
+    Args:
+        home: the WHESL home.
+        timeout: seconds to wait for the end of the coordinator.
     """
     found = read_endpoint(home)
     if found is None:
@@ -189,7 +193,7 @@ def stop(home: Path, timeout: float = START_LIMIT) -> bool:
 
 
 def _held(home: Path) -> bool:
-    """Whether a living coordinator has the lock, as far as can be told."""
+    """Whether a living coordinator holds the lock, as far as this host can find out."""
     try:
         return takeover_lock.holder(str(places.coordinator_lock(home))) is not None
     except OSError:
@@ -197,7 +201,7 @@ def _held(home: Path) -> bool:
 
 
 def _unheard(found: Endpoint) -> TransientError:
-    """Return the error for a coordinator that is there and does not answer."""
+    """Return the error for a coordinator that runs and does not answer."""
     why = found.foreign or f"it hangs, or port {found.port} of {found.host} cannot be reached from here"
     stop = "that version's `whesl coordinator stop`, or " if found.foreign else ""
     return TransientError(
@@ -207,7 +211,7 @@ def _unheard(found: Endpoint) -> TransientError:
 
 
 def _surely_gone(endpoint: Endpoint, elsewhere: bool = False) -> bool:
-    """Whether a coordinator's process is over; ``elsewhere`` is the answer for one on another machine."""
+    """Whether a coordinator's process has ended; ``elsewhere`` is the result for one on another host."""
     if _elsewhere(endpoint):
         return elsewhere
     try:
@@ -244,6 +248,6 @@ def _last_words(home: Path) -> str:
         text = places.coordinator_log(home).read_text(errors="replace")[-_LOG_TAIL:]
     except OSError:
         return "it wrote no log"
-    # A hint is printed below its error.
+    # A hint is printed below the error that it belongs to.
     lines = [line for line in text.strip().splitlines() if not line.startswith(" ")]
     return lines[-1] if lines else "its log is empty"

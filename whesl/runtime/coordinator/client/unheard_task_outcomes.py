@@ -1,10 +1,10 @@
-"""At its end, ``whesl run`` tells the coordinator of tasks whose isolator did not report how they ended.
+"""At its end, ``whesl run`` reports to the coordinator the tasks whose isolator did not say how they ended.
 
-The batch host may die before the isolator has reached the coordinator, the job may be cancelled while it
-waits, the scheduler may refuse it, or the manager end before it submits it. The coordinator knows of no job
-then that it could look at; only the record of submissions does. An isolator that was heard may have been
-killed with its job before it could report the end: the coordinator would find that out after its limit of
-silence, when the report has long been printed with a task that seems to recover.
+Some isolators never reach the coordinator: the batch host dies, the job is cancelled while it waits, the
+scheduler refuses the job, or the manager ends before it submits the job. The coordinator then knows no job
+that it could query; only the record of submissions names one. Other isolators are killed with their job
+before they report its end. The coordinator notices that after its limit of silence only, too late for the
+report of the workflow, which would show a task that seems to recover.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from whesl.runtime.wire.messages import Command
 
 LOG = logging.getLogger(__name__)
 _REPLY = 20.0
-# Seconds for which the last messages of an isolator whose job has ended may still be on their way.
+# Seconds for which an isolator's last messages may be under way after its job has ended.
 _LAST_WORDS = 5.0
 _LOOK = 0.5
 
 
 def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) -> None:
-    """Tell the coordinator how the tasks ended that it never heard of.
+    """Report to the coordinator the end of tasks whose isolators did not report it.
 
     Args:
         home: the WHESL home.
-        workflow: the workflow; its manager has ended, and will submit nothing any more.
+        workflow: the workflow, whose manager has ended and submits nothing any more.
         rjms: the resource manager that the jobs were submitted to.
         submits: the ids of the tasks that the manager hands to the resource manager.
 
-    Tasks whose end cannot be observed or reported stay as they are.
+    A task whose end cannot be observed or reported keeps its state.
     """
     state = known_state(home).state
     silent = unheard(state, workflow.id)
@@ -71,7 +71,12 @@ def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) ->
 
 
 def unheard(state: State, workflow: str) -> tuple[str, ...]:
-    """Return the tasks of a workflow whose isolator has never reached the coordinator."""
+    """Return the tasks of a workflow whose isolator has never reached the coordinator.
+
+    Args:
+        state: the coordinator's state.
+        workflow: the workflow's id.
+    """
     return tuple(
         entry.id
         for entry in state.tasks.values()
@@ -80,7 +85,12 @@ def unheard(state: State, workflow: str) -> tuple[str, ...]:
 
 
 def left_open(state: State, workflow: str) -> dict[str, str]:
-    """Return the tasks of a workflow that were heard and have not ended, each with its job's id."""
+    """Return the tasks of a workflow that have registered and not ended, each with its job's id.
+
+    Args:
+        state: the coordinator's state.
+        workflow: the workflow's id.
+    """
     return {
         entry.id: entry.job_id
         for entry in state.tasks.values()
@@ -89,7 +99,7 @@ def left_open(state: State, workflow: str) -> dict[str, str]:
 
 
 def _left_open(home: Path, workflow: str, rjms: str, jobs: Mapping[str, str]) -> list[Command]:
-    """Return the messages on tasks that were heard, and whose jobs ended without a report of the end."""
+    """Return the messages on tasks that have registered and whose jobs ended without a report of the end."""
     try:
         told = ends(jobs, scheduler(rjms).jobs(list(jobs.values()))) if jobs else []
     except WheslError as error:
@@ -107,7 +117,7 @@ def never_submitted(submissions: Mapping[str, Submission | None]) -> list[Comman
     """Return the messages on tasks that surely have no job.
 
     Args:
-        submissions: by task; None where nothing was written down, so that no job was asked for.
+        submissions: recorded submissions by task; None where none is recorded, so that no job was asked for.
     """
     said = []
     for task, found in submissions.items():
@@ -122,8 +132,8 @@ def ends(jobs: Mapping[str, str], records: Mapping[str, JobRecord]) -> list[Comm
     """Return the messages on jobs that have surely ended.
 
     Args:
-        jobs: by task.
-        records: the scheduler's, by job. For a job that it does not know any more, there is no message.
+        jobs: job ids by task.
+        records: the scheduler's records by job id. A job that the scheduler no longer knows gets no message.
     """
     said = []
     for task, job in jobs.items():
@@ -148,7 +158,7 @@ def _ended(task: str, state: JobState, word: str, job: str = "", code: int = -1)
 
 
 def _submissions(home: Path, tasks: Sequence[Task]) -> dict[str, Submission | None]:
-    """Return what was written down of each task; those whose record cannot be read are left out."""
+    """Return the recorded submission of each task; tasks whose record cannot be read are left out."""
     found: dict[str, Submission | None] = {}
     for task in tasks:
         try:
@@ -159,12 +169,13 @@ def _submissions(home: Path, tasks: Sequence[Task]) -> dict[str, Submission | No
 
 
 def submission_of(home: Path, task: str, step: str, instance: str) -> Submission | None:
-    """Return what was written down of a task; the elements of a job array are one submission, of the step.
+    """Return the recorded submission of a task; the elements of a job array share one, the step's.
 
     Args:
         home: the WHESL home.
-        task: its id.
-        step, instance: what it consists of; an array's element has its index as instance.
+        task: the task's id.
+        step: the task's step.
+        instance: the task's instance; the index for an element of a job array.
 
     Raises CouldNotObserveError and OSError.
     """

@@ -1,9 +1,9 @@
 """Jobs that are lost before their isolator has registered, while ``whesl run`` runs.
 
-Until an isolator has registered, the scheduler alone can run its job again, and does (``sbatch --requeue``),
-but not always: Slurm lets a job of several nodes run on for ever without its script when the script's node is
-lost, and holds a job that it runs again for two minutes. Once the isolator is heard, the coordinator looks
-after the job, and the scheduler refuses the requests that are made here.
+Until an isolator has registered, only the scheduler can run its job again (``sbatch --requeue``), and it does
+not always: Slurm lets a job of several nodes run on for ever without its script when the script's node is
+lost, and holds a requeued job for two minutes. Once the isolator has registered, the coordinator looks after
+the job, and the scheduler refuses the requests of this module.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from whesl.runtime.coordinator.client.journal_state import Known, known_state
 from whesl.runtime.coordinator.client.unheard_task_outcomes import submission_of, unheard
 
 LOG = logging.getLogger(__name__)
-# Jobs in one question: their ids have to fit into the arguments of one command.
+# Jobs in one query: their ids have to fit into the arguments of one command.
 _AT_ONCE = 500
-# The reason of a job that Slurm holds before it runs again: for two minutes, or until it is released.
+# Slurm's reasons for holding a requeued job: for two minutes, or until somebody releases it.
 _HELD = ("BeginTime", "launch failed requeued held")
-# Seconds between two looks while a job is about to run again.
+# Seconds between two queries while a job is about to run again.
 _SOON = 3.0
 
 
 class LostStarts:
-    """Looks after the jobs that the coordinator has not heard of, in a thread of its own.
+    """Looks after jobs whose isolators have not registered, in a thread of its own.
 
     Args:
         home: the WHESL home.
-        workflow: its id.
-        scheduler: where the jobs are; one that never runs a job again has nothing to look after.
-        every: seconds between two looks.
-        say: takes a sentence for each thing that was done, in that thread.
+        workflow: the workflow's id.
+        scheduler: the scheduler of the jobs; one that cannot requeue jobs makes this class idle.
+        every: seconds between two queries.
+        say: is called in that thread with a sentence for each action.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class LostStarts:
         self._every = every
         self._known: Known | None = None
         self._suspects: dict[str, int] = {}
-        self._hosts: dict[tuple[str, int], str] = {}  # where the script of a job's run was first seen
+        self._hosts: dict[tuple[str, int], str] = {}  # by job and restart: the batch host seen first
         self._busy = False
         self._say = say
         self._over = threading.Event()
@@ -61,7 +61,7 @@ class LostStarts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A scheduler that does not answer holds up no exit: the thread ends with the process.
+        # The exit does not wait for a scheduler that does not answer: the thread ends with the process.
         self._over.set()
 
     def _run(self) -> None:
@@ -72,7 +72,7 @@ class LostStarts:
                 LOG.info("jobs that were not heard of could not be looked at: %s", error)
 
     def look(self) -> None:
-        """Look once at all jobs that were not heard of. Raises as the scheduler's calls do."""
+        """Query all jobs without a registered isolator once. Raises the errors of the scheduler's calls."""
         self._known = known_state(self._home, self._known)
         jobs = self._submitted(unheard(self._known.state, self._workflow))
         ids = sorted(set(jobs.values()))
@@ -86,7 +86,7 @@ class LostStarts:
         self._busy = bool(self._suspects) or held
 
     def _submitted(self, tasks: Sequence[str]) -> dict[str, str]:
-        """Return the jobs of tasks that have one."""
+        """Return the job ids of those tasks that have a job."""
         assert self._known is not None
         jobs = {}
         for task in tasks:
@@ -105,11 +105,11 @@ class LostStarts:
         if record.state is not JobState.RUNNING:
             return
         host = self._hosts.setdefault((record.id, record.restarts), record.batch_host)
-        # After a restart, Slurm names another node in the place of a batch host that the job has lost.
+        # A Slurm controller that restarts after the loss may name another node of the job as the batch host.
         if not record.batch_host_lost and record.batch_host in ("", host):
             return
         if not suspected:
-            # The job's isolator may have been heard meanwhile, or be heard soon: the next look tells.
+            # The job's isolator may register before the next query, which then leaves the job alone.
             self._suspects[record.id] = record.restarts
         elif scheduler.requeue_lost(record.id):
             self._say(f"{task}: job {record.id} lost {host or 'its node'} before it began: it is run again")

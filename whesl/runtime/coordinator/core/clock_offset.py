@@ -1,10 +1,10 @@
-"""By how much the clocks of isolators' hosts differ from the coordinator's. Pure.
+"""The differences between the clocks of isolators' hosts and the coordinator's clock. Pure.
 
-Times in isolators' messages are by their own hosts' clocks. Of one isolator they are compared with each other
-only; where what happened to several tasks is put in order (counting exceptions of a workflow, the report), a
-time is first brought to the coordinator's clock. A heartbeat says when it was sent, and is never sent again:
-it came as much later as its sender's clock is behind, and the network has taken; of several the least is the
-best estimate (as in NTP, RFC 5905, section 10: the clock filter).
+Times in an isolator's messages are by its host's clock. Times of one isolator are compared with each other
+directly. Before events of several tasks are put in order (to count a workflow's exceptions, in the report),
+their times are converted to the coordinator's clock. A heartbeat carries its time of sending, and is never
+sent again: its delay is the sum of the clocks' difference and the time on the network. The least delay of
+several heartbeats is the best estimate of the difference (NTP's clock filter: RFC 5905, section 10).
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
 
-# Differences below so many seconds are ignored: networks take as long, synchronised clocks differ by as much.
+# Seconds: smaller differences are ignored, since networks and synchronised clocks cause as much.
 TOLERATED = 2.0
-# A better estimate is worth a record where it differs by more than this (seconds).
+# Seconds: a better estimate is recorded where it differs from the last one by more.
 NOTED = 1.0
 
 
 def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
-    """Take when a heartbeat was sent, by its sender's clock; 0 where the message does not say."""
+    """Improve the estimate of a sender's clock by the delay of a heartbeat.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        sent: when the heartbeat was sent, seconds since the epoch by the sender's clock; 0 where it does
+            not say.
+    """
     late = transition.now - sent
     if not sent or not math.isfinite(late):
         return
@@ -39,6 +46,11 @@ def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
 
 
 def forget(transition: Transition, task: str) -> None:
-    """Forget a task's clock: another start of its job may be on another host."""
+    """Drop the estimate for a task's clock: its job may start again on another host.
+
+    Args:
+        transition: the present transition.
+        task: the task's id.
+    """
     if task in transition.state.volatile.late:
         transition.volatile(late=transition.state.volatile.late.without(task))

@@ -1,8 +1,8 @@
 """Another job's claim on a task that has an owner. Pure.
 
-The owner may have ended without a message that arrived: with its node, or out of the coordinator's reach. So
-the claim is not refused before the owner was heard again, or the resource manager of its job was asked. The
-isolator that claims registers again meanwhile, and starts nothing.
+The owner's last message may not have arrived: its node died, or the coordinator was out of reach. So the
+claim is refused only after the owner sends a message, or the resource manager answers for the owner's job.
+Meanwhile the claiming isolator repeats its registration and starts nothing.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from whesl.runtime.coordinator.core.state import Contest, TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.wire.messages import Register, Welcome
 
-AGAIN = 2.0  # seconds between two registrations of the claim
-LIMIT = 60.0  # seconds after which a manager that cannot be asked is no reason to hold nodes any longer
+AGAIN = 2.0  # seconds between two registrations of the claiming isolator
+LIMIT = 60.0  # seconds without an answer of the resource manager after which the claim is refused
 
 
 def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
-    """Whether a claim that would be refused is to wait, since its task's owner may have ended.
+    """Whether a claim has to wait instead of being refused, since its task's owner may have ended.
 
     Args:
         transition: the present transition.
@@ -35,7 +35,7 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     if known is None or transition.now - known.asked > LIMIT:
         known = Contest(since=transition.now, asked=transition.now)
     heard = transition.state.volatile.heard.get(entry.id, 0.0) > known.since
-    # Wait for an answer that is on its way, or that cannot be written down yet.
+    # The manager's answer may be on its way, or wait to be written to the journal.
     silent = entry.id in transition.state.volatile.unseen and known.unseen - known.since >= LIMIT
     if known.lives or heard or silent:
         return False
@@ -47,19 +47,24 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
 
 
 def wait(transition: Transition, peer: str, message: Register, reason: str) -> None:
-    """Have a claim's isolator register again.
+    """Tell a claiming isolator to register again later.
 
     Args:
         transition: the present transition.
-        peer: that isolator.
-        message: its registration.
-        reason: why it is not admitted yet.
+        peer: the claiming isolator.
+        message: the registration of that isolator.
+        reason: why the isolator is not admitted yet.
     """
     transition.send(peer, Welcome(task=message.task, admitted=False, reason=reason, again=AGAIN))
 
 
 def over(transition: Transition, task: str) -> None:
-    """Forget a contest that was decided."""
+    """Drop the contest for a task, since it is decided.
+
+    Args:
+        transition: the present transition.
+        task: the task's id.
+    """
     contests = transition.state.volatile.contests
     if task in contests:
         transition.volatile(contests=contests.without(task))

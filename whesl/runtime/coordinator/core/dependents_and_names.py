@@ -1,4 +1,4 @@
-"""Dependents of tasks, the task of an isolator that gives another name, and abbreviated names. Pure."""
+"""Dependents of tasks; the task that an isolator means; abbreviated task names. Pure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from whesl.runtime.wire.messages import Register
 def identify(state: State, register: Register) -> str:
     """Return the id of the task that an isolator looks after.
 
-    A workflow manager may name its jobs in another way than the workflow was read: an unknown name is matched
-    by workspace, then by step and instance. What matches nothing, or several tasks, is a task of its own.
+    A workflow manager may give a job another name than the task has in the workflow. An unknown name is
+    matched by workspace, then by step and instance. A name that matches no task, or several, makes a new
+    task.
+
+    Args:
+        state: the coordinator's state.
+        register: the isolator's registration.
     """
     name = state.aliases.get(register.task, register.task)
     if name in state.tasks:
@@ -33,23 +38,33 @@ def identify(state: State, register: Register) -> str:
 
 
 def dependents(state: State, task: str) -> tuple[str, ...]:
-    """Return the ids of all tasks downstream of a task or coupled with it, nearest first; maybe none."""
+    """Return the ids of all tasks downstream of a task or coupled with it, nearest first.
+
+    Args:
+        state: the coordinator's state.
+        task: the task's id.
+    """
     entry = state.tasks.get(task)
     workflow = state.workflows.get(entry.workflow) if entry else None
     return downstream(_index(_Same(workflow.workflow)).children, task) if workflow else ()
 
 
 def coupled(state: State, task: str) -> tuple[str, ...]:
-    """Return the ids of the tasks that exchange data with a task while both run."""
+    """Return the ids of the tasks that exchange data with a task while both run.
+
+    Args:
+        state: the coordinator's state.
+        task: the task's id.
+    """
     entry = state.tasks.get(task)
     workflow = state.workflows.get(entry.workflow) if entry else None
     return _index(_Same(workflow.workflow)).coupled.get(task, ()) if workflow else ()
 
 
 class _Index:
-    """What is looked up in a workflow, made once: to look at 100,000 tasks for one takes tens of ms.
+    """Indexes of a workflow, built once: a search through 100,000 tasks takes tens of milliseconds.
 
-    A workspace, or a step and its instance, that several tasks have stands for none: ''.
+    A workspace, or a step with its instance, that several tasks share maps to ''.
     """
 
     def __init__(self, workflow: Workflow) -> None:
@@ -64,7 +79,7 @@ class _Index:
 
 
 class _Same:
-    """A workflow as a key: the same object, not an equal one; frozen, so that what is derived stays true."""
+    """A workflow as a key of a cache, compared by identity; they are frozen, so the cache stays valid."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -82,7 +97,7 @@ def _index(same: _Same) -> _Index:
 
 
 class AmbiguityError(LookupError):
-    """A task's name fits none or several; ``candidates`` are the full names to choose from."""
+    """A task's name matches no task or several; ``candidates`` are the full names to choose from."""
 
     def __init__(self, message: str, candidates: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -95,7 +110,11 @@ def resolve(names: Iterable[str], wanted: str) -> str:
     A full id wins, then a task's name without its workflow, then its step without its instance, then any
     beginning or ending of either.
 
-    Raises AmbiguityError with the candidates: those that fit when there are several, else the nearest.
+    Raises AmbiguityError with candidates: the matching ids when there are several, else the most similar ids.
+
+    Args:
+        names: full ids of tasks.
+        wanted: the name, perhaps abbreviated.
     """
     ids = sorted(names)
     short = {task: task.partition("/")[2] or task for task in ids}
@@ -118,6 +137,11 @@ def resolve(names: Iterable[str], wanted: str) -> str:
 
 
 def running(state: State, tasks: Iterable[str]) -> list[TaskEntry]:
-    """Return the tasks among these whose isolator can be sent messages."""
+    """Return those of the given tasks whose isolators can receive messages.
+
+    Args:
+        state: the coordinator's state.
+        tasks: ids of tasks.
+    """
     entries = (state.tasks.get(task) for task in tasks)
     return [entry for entry in entries if entry is not None and entry.live]

@@ -1,4 +1,4 @@
-"""What goes into the coordinator's core and what comes out of it: events and commands, frozen records."""
+"""The inputs and outputs of the coordinator's core: events and commands, frozen records."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """The daemon has started and its state was rebuilt: whatever is unfinished is continued."""
+    """The daemon has started and rebuilt its state; the core continues all unfinished work."""
 
 
 class Arrived(Event, frozen=True, kw_only=True):
-    """A message of a peer (one start of one client)."""
+    """A message arrived. ``peer`` is one start of one client."""
 
     peer: str
     message: AnyMessage
 
 
 class HeartbeatsArrived(Event, frozen=True, kw_only=True):
-    """Heartbeats that came together, with their peers: ten thousand isolators send thousands a second."""
+    """Heartbeats arrived together, each with its peer: 10,000 isolators send thousands in a second."""
 
     beats: tuple[tuple[str, Heartbeat], ...]
 
@@ -36,8 +36,9 @@ class HeartbeatsArrived(Event, frozen=True, kw_only=True):
 class StepEnded(Event, frozen=True, kw_only=True):
     """One of the coordinator's own steps of a recovery ended.
 
-    ``configuration`` is the task's new one, ``dependents`` what to add to each dependent's, ``others`` the
-    new configurations of single tasks by id, ``bases`` what these tasks had when the step was carried out.
+    ``configuration`` is the task's new configuration; ``dependents`` is added to the configuration of each
+    dependent; ``others`` are new configurations by task id; ``bases`` are the configurations by task id that
+    the step started from.
     """
 
     recovery: str
@@ -53,10 +54,11 @@ class StepEnded(Event, frozen=True, kw_only=True):
 
 
 class JobSeen(Event, frozen=True, kw_only=True):
-    """What the scheduler says of a task's job.
+    """The scheduler's answer about a task's job.
 
-    ``record`` None and ``unseen`` empty: it has no such job any more. ``unseen``: why it could not be asked.
-    ``down``: nodes that a completed job had, and that the scheduler has taken out of it and calls down.
+    ``record`` is None when the scheduler does not know the job any more, or when there was no answer;
+    ``unseen`` then says why there was no answer. ``down`` are nodes that a completed job has lost: they are
+    down and no longer belong to the job.
     """
 
     task: str
@@ -67,14 +69,14 @@ class JobSeen(Event, frozen=True, kw_only=True):
 
 
 class RequeueAsked(Event, frozen=True, kw_only=True):
-    """Before a requeue: how often the job has been restarted so far, or that it already runs again."""
+    """The scheduler's answer before a requeue: ``restarts`` counts the job's restarts so far."""
 
     token: str
     restarts: int = 0
 
 
 class RequeueEnded(Event, frozen=True, kw_only=True):
-    """A requeue ended: it is done, refused, or to be tried again later."""
+    """The outcome of a requeue: done, refused, or to be tried again later."""
 
     token: str
     outcome: OrderStatus
@@ -82,7 +84,7 @@ class RequeueEnded(Event, frozen=True, kw_only=True):
 
 
 class JobCancelled(Event, frozen=True, kw_only=True):
-    """A job's cancellation ended: done, refused, or to be tried again later."""
+    """The outcome of a job's cancellation: done, refused, or to be tried again later."""
 
     task: str
     job_id: str
@@ -91,7 +93,7 @@ class JobCancelled(Event, frozen=True, kw_only=True):
 
 
 class RequeueAllowed(Event, frozen=True, kw_only=True):
-    """An ``AllowRequeue`` ended. It is done, refused, or to be tried again later."""
+    """The outcome of an ``AllowRequeue``: done, refused, or to be tried again later."""
 
     task: str
     outcome: OrderStatus
@@ -107,22 +109,22 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Journal(Command, frozen=True, kw_only=True):
-    """Write a record down; on disk before any other command of the same step is carried out."""
+    """Write a record to the journal; it is on disk before any other command of the same step is performed."""
 
     record: AnyRecord
 
 
 class Send(Command, frozen=True, kw_only=True):
-    """Send a message to a peer, repeated until acknowledged."""
+    """Send a message to a peer and repeat it until the peer acknowledges it."""
 
     peer: str
     message: AnyMessage
 
 
 class Tell(Command, frozen=True, kw_only=True):
-    """Tell running tasks their present configurations, in order, a few at a time beside other work.
+    """Send running tasks their present configurations, in order, a few at a time beside other work.
 
-    ``signal`` is sent to their programs, 0 for none.
+    ``signal`` is the signal that the tasks' programs get, 0 for none.
     """
 
     tasks: tuple[str, ...]
@@ -130,14 +132,14 @@ class Tell(Command, frozen=True, kw_only=True):
 
 
 class RunStep(Command, frozen=True, kw_only=True):
-    """Carry out one of the coordinator's own steps; it looks before it acts."""
+    """Carry out one of the coordinator's own steps; a step looks before it acts, so it may be repeated."""
 
     recovery: str
     index: int
 
 
 class LookAtJob(Command, frozen=True, kw_only=True):
-    """Ask the scheduler about a task's job; ``start``: lift the hold that it puts on requeued jobs."""
+    """Ask the scheduler about a task's job; ``start``: lift the scheduler's hold on a requeued job."""
 
     task: str
     rjms: str
@@ -146,7 +148,7 @@ class LookAtJob(Command, frozen=True, kw_only=True):
 
 
 class AskRequeue(Command, frozen=True, kw_only=True):
-    """Find out how often a job was restarted, before anything is done to it."""
+    """Ask how often a job was restarted, before it is requeued."""
 
     token: str
     rjms: str
@@ -154,10 +156,11 @@ class AskRequeue(Command, frozen=True, kw_only=True):
 
 
 class Requeue(Command, frozen=True, kw_only=True):
-    """Have the same job run again, unless it was restarted since ``restarts`` was seen.
+    """Requeue a job, unless it was restarted more often than ``restarts``.
 
-    ``withdrawn``: the job's isolator may have withdrawn the permission, for which WHESL alone had asked.
-    ``time`` (minutes) and ``memory`` (MiB of each node): the job's limits in that run; None: unchanged.
+    ``withdrawn``: the job's isolator may have withdrawn the permission to requeue the job, so it is given
+    again. ``time`` (minutes) and ``memory`` (MiB of each node): the job's limits in its next run; None:
+    unchanged.
     """
 
     token: str
@@ -170,7 +173,7 @@ class Requeue(Command, frozen=True, kw_only=True):
 
 
 class AllowRequeue(Command, frozen=True, kw_only=True):
-    """Have the scheduler allow again that a job is run again; best effort."""
+    """Give the scheduler the permission to requeue a job again; best effort."""
 
     task: str
     rjms: str
@@ -178,7 +181,7 @@ class AllowRequeue(Command, frozen=True, kw_only=True):
 
 
 class CancelJob(Command, frozen=True, kw_only=True):
-    """End a job that no isolator looks after any more; a job that has ended is no error."""
+    """Cancel a job that has no isolator any more; a job that has ended already is no error."""
 
     task: str
     rjms: str
@@ -192,4 +195,4 @@ class Say(Command, frozen=True, kw_only=True):
 
 
 class Stop(Command, frozen=True, kw_only=True):
-    """End the daemon in order."""
+    """Shut the daemon down in order."""

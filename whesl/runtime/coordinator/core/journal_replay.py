@@ -14,12 +14,12 @@ from whesl.runtime.coordinator.core.state import Settings, State
 from whesl.runtime.journal.records import of_coordinator
 from whesl.runtime.journal.records.coordinator_records import AnyRecord
 
-# The maps of the state. Found once: to look at a class's fields means to evaluate all its annotations.
+# The fields of the state that are maps, found once: ``fields`` evaluates all annotations of a class.
 _MAPS = tuple(field.name for field in msgspec.structs.fields(State) if isinstance(field.default, Map))
 
 
 class Written(Protocol):
-    """A record as a journal has it (``whesl.runtime.journal.Record``)."""
+    """A record as the journal stores it (``whesl.runtime.journal``)."""
 
     @property
     def kind(self) -> str: ...
@@ -28,7 +28,7 @@ class Written(Protocol):
 
 
 def read(record: Written) -> AnyRecord:
-    """Return a journal's record by its type. Raises RecordError."""
+    """Decode a journal's record to its type. Raises RecordError."""
     try:
         return of_coordinator(record.content)
     except FOREIGN as error:
@@ -38,7 +38,12 @@ def read(record: Written) -> AnyRecord:
 
 
 def rebuild(written: Iterable[tuple[AnyRecord, float]], settings: Settings = Settings()) -> State:  # noqa: B008 - frozen
-    """Return the state that records (each with its time; in order) describe. Raises RecordError."""
+    """Return the state that a sequence of records describes. Raises RecordError.
+
+    Args:
+        written: records in order, each with its time in seconds since the epoch.
+        settings: the settings of the state.
+    """
     replay = Replay(settings)
     for record, time in written:
         replay.take(record, time)
@@ -46,11 +51,11 @@ def rebuild(written: Iterable[tuple[AnyRecord, float]], settings: Settings = Set
 
 
 class Replay:
-    """Applies a journal's records one after the other, several times as quickly as ``apply`` one by one.
+    """Applies a journal's records in order, in place: several times as fast as calls of ``apply``.
 
     Args:
-        settings: of the state.
-        begun: the state before the first record; None: the journal's beginning.
+        settings: the settings of the state.
+        begun: the state before the first record; None: the empty state.
     """
 
     def __init__(self, settings: Settings = Settings(), begun: State | None = None) -> None:  # noqa: B008 - frozen
@@ -62,9 +67,14 @@ class Replay:
         self._state = msgspec.structs.replace(whole, settings=settings, **self._builders)
 
     def take(self, record: AnyRecord, time: float) -> None:
-        """Apply the next record. Arguments as of ``apply``.
+        """Apply the next record.
 
-        Raises RecordError; the record is left out then, and the next one may be taken.
+        Raises RecordError for a record that cannot be applied. Its changes are undone, and the replay may go
+        on with the next record.
+
+        Args:
+            record: the record.
+            time: when the record was written, seconds since the epoch.
         """
         self._undo.clear()
         try:
@@ -74,6 +84,6 @@ class Replay:
             raise
 
     def state(self) -> State:
-        """Return the state; nothing can be applied here any more."""
+        """Return the state; no more records may be applied after that."""
         built = {name: builder.built() for name, builder in self._builders.items()}
         return msgspec.structs.replace(self._state, **built)

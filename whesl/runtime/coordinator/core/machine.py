@@ -1,8 +1,8 @@
 """The coordinator's core: ``step(state, event, now) -> (state, commands)``, without any I/O.
 
-``journal_replay.rebuild`` gives the state that a journal describes; the first event of a daemon is
-``Started``, whose commands take up whatever was under way. Everything may be sent again: receivers recognise
-repeats.
+``journal_replay.rebuild`` returns the state that a journal describes. The first event of a daemon is
+``Started``, whose commands continue unfinished work. Every message may be sent again: receivers recognise
+repeated messages.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ __all__ = ["step"]
 
 
 class Delivered(Protocol):
-    """A message, and the peer that it is from."""
+    """A message and its sender."""
 
     @property
     def peer(self) -> str:
-        """One start of one client."""
+        """The sender: one start of one client."""
 
     @property
     def message(self) -> AnyMessage:
@@ -79,7 +79,7 @@ D = TypeVar("D", bound=Delivered)
 
 
 def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
-    """Yield an event for each message, in order, with the messages it stands for; one for all heartbeats.
+    """Yield events with their messages: one event for each message, but a single event for all heartbeats.
 
     A step of the core costs more than a heartbeat's change, and most messages are heartbeats.
     """
@@ -95,13 +95,13 @@ def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
 def recorded_step(
     state: State, event: Event, origins: Sequence[Any], now: float
 ) -> tuple[State, list[AnyRecord], list[Command]]:
-    """Return an event's effects: the next state, the records that are written first, the commands after that.
+    """Return an event's effects: the next state, the records to write first, the commands to perform then.
 
     Args:
-        state: the present one.
-        event: what happened.
-        origins: of the messages that the event stands for. A single message's origin is in the first
-            record, so a coordinator that starts again knows that the message was taken.
+        state: the present state.
+        event: the event.
+        origins: origins of the messages that the event stands for. The first record contains the origin of
+            a single message, so a restarted coordinator knows that the message was taken.
         now: seconds since the epoch.
     """
     state, commands = step(state, event, now)
@@ -125,14 +125,14 @@ def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
 
 
 def _on_started(transition: Transition, _event: Started) -> None:
-    """Continue what an earlier coordinator has left unfinished; nothing is decided anew."""
+    """Continue the unfinished work of an earlier coordinator; all decisions stay."""
     transition.volatile(started=transition.now)
     live = [transition.state.tasks[task] for task in transition.state.live]
     dependent_reconfiguration.tell_again(transition, live)
     for entry in live:
         registration_and_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
-        # An older claim's order may bear the same name: its successor numbers its exceptions anew.
+        # An order of an older claim may have the same name, since each claim numbers its exceptions from 1.
         order = requeue_and_silent_tasks.pending_requeue(transition, transition.state.tasks[known.task])
         if order is None or order.recovery != known.id:
             workflow_recovery_sequence.advance(transition, known.id)
@@ -143,7 +143,7 @@ def _on_started(transition: Transition, _event: Started) -> None:
 
 
 def _cancel(transition: Transition, job_id: str) -> None:
-    """Ask again for the end of a job. Its task may have another job by now, which is not to be ended."""
+    """Repeat the cancellation of a job. The job is named by its id: its task may have another job by now."""
     entry = transition.state.tasks[transition.state.cancels[job_id]]
     transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=job_id))
 
@@ -161,7 +161,7 @@ def _on_arrived(transition: Transition, event: Arrived) -> None:
 
 
 def _owner(transition: Transition, peer: str, message: Any) -> TaskEntry | None:
-    """Return the task that a message's sender owns, None for all others."""
+    """Return the task of a message if its sender owns that task, else None."""
     parts = (message, getattr(message, "raised", None), getattr(message, "bad_node", None))
     names = (getattr(part, "task", None) for part in parts)
     name = next((name for name in names if isinstance(name, str)), None)
@@ -215,7 +215,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         return
     order = requeue_and_silent_tasks.pending_requeue(transition, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
-        # The task's isolator was ended by the requeue that is under way, or has left for it.
+        # During a requeue, only the isolator's first report of its end is kept.
         if not entry.parted:
             transition.record(records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code))
         return

@@ -1,13 +1,13 @@
-"""A persistent map: a changed copy costs little, however large the map is, and the old one stays as it was.
+"""A persistent map: a changed copy of a large map is cheap, and the original map stays unchanged.
 
-The coordinator's state is frozen, and each event makes a new one. A plain dict of 100,000 tasks takes about
-5 ms to copy, which each message of an isolator would cost. Here a map is a large dict that is never changed
-and a small one with the differences; a change copies the small one, and from time to time both become one
-large dict again. With the small one at most as long as the square root of twice the large one's length, a
-change costs the square root of that length on the average (the balance of a two-level log-structured merge
-tree; O'Neil et al., The Log-Structured Merge-Tree, 1996).
+The coordinator's state is frozen, and each event makes a new state. A plain dict of 100,000 tasks takes about
+5 ms to copy, which each message of an isolator would cost. Here a map consists of a large dict, which never
+changes, and a small dict with the differences. A change copies the small dict; from time to time both are
+merged into a new large dict. The small dict is at most as long as the square root of twice the large dict's
+length, so a change costs the square root of that length on average (the balance of a two-level log-structured
+merge tree; O'Neil et al., The Log-Structured Merge-Tree, 1996).
 
-Keys come in the order in which they were put in, as in a dict, so that the same events give the same order.
+Keys keep the order of insertion, as in a dict, so that the same events give the same order.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MISSING: Any = object()
 
 
 class Map(Mapping[K, V]):
-    """A map that never changes; ``with_`` and its like return a changed one. May be read by other threads.
+    """An immutable map; ``with_``, ``with_all`` and ``without`` return a changed map. Any thread may read it.
 
     Args:
-        content: what is in it; copied.
+        content: the initial items, which are copied.
     """
 
     __slots__ = ("_layers", "_length", "_limit")
@@ -40,8 +40,8 @@ class Map(Mapping[K, V]):
         self._begin(dict(content))
 
     def _begin(self, whole: dict[K, V]) -> None:
-        # One attribute for both dicts: a thread that reads while another one merges sees both old or both
-        # new.
+        # One attribute for both dicts: a thread that reads during another thread's merge sees a matching
+        # pair.
         self._layers = (whole, {})
         self._length = len(whole)
         self._limit = max(_SMALLEST, isqrt(2 * self._length))
@@ -49,11 +49,16 @@ class Map(Mapping[K, V]):
     # Changed copies ------------------------------------------------------------------------------------
 
     def with_(self, key: K, value: V) -> Map[K, V]:
-        """Return the map with a value under a key; a key that it had keeps its place."""
+        """Return the map with a value stored under a key; a present key keeps its place in the order.
+
+        Args:
+            key: the key.
+            value: the value.
+        """
         base, changes = self._layers
         before = changes.get(key, _MISSING)
         if before is _GONE:
-            # Put in again it comes last, as in a dict: its old place has to go first.
+            # A removed key that is stored again comes last, as in a dict: its old place has to go first.
             base, changes, before = self._whole(), {}, _MISSING
         changed = changes.copy()
         changed[key] = value
@@ -61,7 +66,7 @@ class Map(Mapping[K, V]):
         return self._made(base, changed, self._length if known else self._length + 1)
 
     def with_all(self, content: Mapping[K, V]) -> Map[K, V]:
-        """Return the map with many values; cheaper than one by one when they are very many."""
+        """Return the map with many items stored, at less cost than one by one."""
         if len(content) > self._limit:
             merged: Map[K, V] = Map.__new__(Map)
             merged._begin({**self._whole(), **content})
@@ -71,7 +76,7 @@ class Map(Mapping[K, V]):
         for key, value in content.items():
             before = changed.get(key, _MISSING)
             if before is _GONE:
-                # Put in again it comes last, as in a dict: its old place has to go first.
+                # A removed key that is stored again comes last, as in a dict: its old place has to go first.
                 return self._one_by_one(content)
             if before is _MISSING and key not in base:
                 length += 1
@@ -85,7 +90,7 @@ class Map(Mapping[K, V]):
         return result
 
     def without(self, key: K) -> Map[K, V]:
-        """Return the map without a key; one that it has not is no error."""
+        """Return the map without a key; a missing key is no error."""
         base, changes = self._layers
         if key not in self:
             return self
@@ -121,7 +126,7 @@ class Map(Mapping[K, V]):
     @overload
     def get(self, key: K, default: V | D, /) -> V | D: ...
     def get(self, key: K, default: Any = None, /) -> Any:
-        """Return the value of a key, ``default`` without one."""
+        """Return the value of a key, or ``default`` where the key is missing."""
         base, changes = self._layers
         value = changes.get(key, _MISSING)
         if value is _MISSING:
@@ -141,15 +146,15 @@ class Map(Mapping[K, V]):
         return iter(self._whole())
 
     def keys(self) -> KeysView[K]:
-        """Return the keys, in order."""
+        """Return the keys in the order of insertion."""
         return self._whole().keys()
 
     def values(self) -> ValuesView[V]:
-        """Return the values, in the order of their keys."""
+        """Return the values in the order of their keys."""
         return self._whole().values()
 
     def items(self) -> ItemsView[K, V]:
-        """Return keys and values, in order."""
+        """Return the pairs of key and value in the order of insertion."""
         return self._whole().items()
 
     def __eq__(self, other: object) -> bool:
@@ -163,7 +168,7 @@ class Map(Mapping[K, V]):
         return f"Map({self._whole()!r})"
 
     def _whole(self) -> dict[K, V]:
-        """Return the content as one dict, which must not be changed; it is kept for the next call."""
+        """Return the content as one dict, which is cached for the next call; callers must not change it."""
         base, changes = self._layers
         if not changes:
             return base
@@ -174,14 +179,14 @@ class Map(Mapping[K, V]):
 
 
 class Builder(Map[K, V]):
-    """A map that is changed in place, where the states in between are not needed.
+    """A map that changes in place, for uses that do not need the states in between.
 
-    A journal's records are applied to it one after the other; ``built`` gives the map that came of them. A
-    record that turns out to be damaged in the middle of it is taken back.
+    The replay of a journal applies records to builders; ``built`` returns the resulting map. When a record
+    turns out to be damaged after some of its changes were made, these changes are undone.
 
     Args:
-        undo: the list in which changes are noted, for all maps of one state; its owner clears it.
-        content: what is in it; copied.
+        undo: the list that collects changes of all maps of one state; its owner clears it.
+        content: the initial items, which are copied.
     """
 
     __slots__ = ("_undo",)
@@ -191,7 +196,12 @@ class Builder(Map[K, V]):
         self._undo = undo
 
     def with_(self, key: K, value: V) -> Builder[K, V]:
-        """Put a value under a key, and return this map itself."""
+        """Store a value under a key and return this same map.
+
+        Args:
+            key: the key.
+            value: the value.
+        """
         content = self._layers[0]
         self._undo.append((self, key, content.get(key, _MISSING)))
         content[key] = value
@@ -199,13 +209,13 @@ class Builder(Map[K, V]):
         return self
 
     def with_all(self, content: Mapping[K, V]) -> Builder[K, V]:
-        """Put many values, and return this map itself."""
+        """Store many items and return this same map."""
         for key, value in content.items():
             self.with_(key, value)
         return self
 
     def without(self, key: K) -> Builder[K, V]:
-        """Take a key out, if it is there, and return this map itself."""
+        """Remove a key, if it is present, and return this same map."""
         content = self._layers[0]
         if key in content:
             self._undo.append((self, key, content.pop(key)))
@@ -221,18 +231,18 @@ class Builder(Map[K, V]):
         self._length = len(content)
 
     def built(self) -> Map[K, V]:
-        """Return the map that was built; the builder must not be used any more."""
+        """Return the finished map; the builder must not be used after that."""
         made: Map[K, V] = Map.__new__(Map)
         made._begin(self._layers[0])
         return made
 
 
-# Changes: the builder, the key, and the value before.
+# Each change: the builder, the key, and the value before the change.
 Undo = list[tuple[Builder[Any, Any], Any, Any]]
 
 
 def take_back(undo: Undo) -> None:
-    """Undo changes, the last one first; a key that had been taken out comes last then."""
+    """Undo changes, the last one first; a key that had been removed returns at the end of the order."""
     while undo:
         builder, key, before = undo.pop()
         builder._put_back(key, before)

@@ -1,4 +1,4 @@
-"""The tasks on which an exception is raised from outside, and why it may be refused. Pure."""
+"""Exceptions raised from outside: the tasks that are meant, and the reasons for a refusal. Pure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.operations.suspect_node import match_node
 from whesl.runtime.wire.messages import PredictFailure, RaiseException
 
-# The most exceptions that wait for one task: fewer than the ids that its isolator remembers.
+# The most exceptions that may wait for one task: fewer than the ids that the task's isolator remembers.
 MOST_WAITING = 32
 _NAMED = 8
 
 
 class RefusalError(Exception):
-    """A command cannot be carried out; the text says why, ``candidates`` which names were perhaps meant.
+    """A command is refused; the text says why.
 
-    ``unknown``: there is no task of that name.
+    ``candidates`` are names that were perhaps meant; ``unknown``: no task has the given name.
     """
 
     def __init__(
@@ -38,10 +38,14 @@ class RefusalError(Exception):
 
 
 def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str, Any]:
-    """Write down on which tasks an exception is raised, and tell their isolators.
+    """Record the tasks on which an exception is raised, and send the exception to their isolators.
 
-    Returns ``{"id", "exception", "tasks": [...], "uncovered": [...]}``: the tasks, and those that the node or
-    the job has as well, whose rules do not have the exception. Raises RefusalError.
+    Returns ``{"id", "exception", "tasks": [...], "uncovered": [...]}``. ``uncovered`` are further tasks of
+    the same node or job whose rules do not declare the exception. Raises RefusalError.
+
+    Args:
+        transition: the present transition.
+        message: names the exception, and a task, node or job.
     """
     covered, uncovered = targets(transition.state, message)
     for number, entry in enumerate(covered):
@@ -68,9 +72,13 @@ def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str,
 
 
 def predict_for_tasks(transition: Transition, message: PredictFailure) -> dict[str, Any]:
-    """Write down which tasks are told of a predicted failure, and tell their isolators.
+    """Record the tasks that a predicted failure concerns, and send the prediction to their isolators.
 
     Returns ``{"id", "tasks": [...]}``. Raises RefusalError.
+
+    Args:
+        transition: the present transition.
+        message: the prediction, which names a node.
     """
     told = on_node(transition.state, message.prediction.node)
     prediction = msgspec.structs.replace(message.prediction, time=transition.now)
@@ -99,7 +107,12 @@ def _tell(transition: Transition, entry: TaskEntry, control: records.Control) ->
 
 
 def on_node(state: State, node: str) -> list[TaskEntry]:
-    """Return the tasks that use a node and can be told. Raises RefusalError when there is none."""
+    """Return the tasks that use a node and can take a request. Raises RefusalError when there is none.
+
+    Args:
+        state: the coordinator's state.
+        node: the node's name, perhaps in another form than the task uses.
+    """
     found = _on_node([state.tasks[task] for task in state.live], node)
     able = []
     for entry in found:
@@ -114,9 +127,13 @@ def on_node(state: State, node: str) -> list[TaskEntry]:
 
 
 def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], list[TaskEntry]]:
-    """Return the tasks that an exception is raised on, and those that are meant but whose rules lack it.
+    """Return the tasks that a message means: first those whose rules declare the exception, then the others.
 
-    Raises RefusalError when it cannot be raised on any.
+    Raises RefusalError when no task can take the exception.
+
+    Args:
+        state: the coordinator's state.
+        message: names the exception, and a task, node or job.
     """
     entries = _selected(state, message)
     covered = [entry for entry in entries if message.exception in declared(state, entry)]
@@ -128,7 +145,7 @@ def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], lis
 
 
 def _selected(state: State, message: RaiseException) -> list[TaskEntry]:
-    """Return the tasks that a message means. Raises RefusalError when there is none, or several fit."""
+    """Return the tasks that a message means. Raises RefusalError when no task matches, or several do."""
     if sum(map(bool, (message.task, message.node, message.job))) > 1:
         raise RefusalError("name a task, a node or a job, not several of them")
     if message.task:
@@ -164,7 +181,7 @@ def _on_node(live: Iterable[TaskEntry], node: str) -> list[TaskEntry]:
 
 
 def _of_job(state: State, live: Iterable[TaskEntry], job: str) -> list[TaskEntry]:
-    """Return the tasks of a job: several programs of one script may be protected, each as a task."""
+    """Return the tasks of a job: each protected program of a job's script is a task."""
     found = [entry for entry in live if entry.job_id == job]
     if not found:
         over = [entry.id for entry in state.tasks.values() if entry.job_id == job]
@@ -180,7 +197,12 @@ def _of_job(state: State, live: Iterable[TaskEntry], job: str) -> list[TaskEntry
 
 
 def node_of(entry: TaskEntry, node: str) -> str:
-    """Return a node as the task knows it; an empty string for none."""
+    """Return the name that a task uses for a node; an empty string for no node.
+
+    Args:
+        entry: the task.
+        node: the node's name in any form, '' for none.
+    """
     return match_node(node, _nodes(entry)) if node else ""
 
 
@@ -189,7 +211,12 @@ def _nodes(entry: TaskEntry) -> tuple[str, ...]:
 
 
 def declared(state: State, entry: TaskEntry) -> tuple[str, ...]:
-    """Return the exceptions that a task's rules have."""
+    """Return the names of the exceptions that a task's rules declare.
+
+    Args:
+        state: the coordinator's state.
+        entry: the task.
+    """
     workflow = state.workflows.get(entry.workflow)
     if workflow is None or workflow.spec is None:
         return entry.declared
@@ -211,7 +238,7 @@ def _undeclared(state: State, entries: list[TaskEntry], exception: str) -> Refus
 
 
 def _check(state: State, entry: TaskEntry) -> None:
-    """Raise RefusalError for a task that cannot be told."""
+    """Raise RefusalError for a task that cannot take a request: ended, not started, or too many waiting."""
     if entry.state.final:
         raise RefusalError(f"{entry.id} has ended: it is {entry.state.value}")
     if not entry.claim:

@@ -1,9 +1,9 @@
-"""Exactly one owner of a task: which of two claims may run it.
+"""Ownership of tasks: a task has exactly one owner, and a rule decides between two claims.
 
 A claim is one start of a job's script: ``<job id>.<restart count>`` under a resource manager. A newer start
 of the same job replaces the older one, which is fenced for ever. Another job's claim is refused while the
-task has a living owner (``contested_claims`` finds that out), and admitted once it has ended (its manager
-runs it again).
+task's owner lives (``contested_claims`` finds out), and admitted once the task has ended: then its workflow
+manager runs it again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ NAME = "coordinator"
 
 
 def on_register(transition: Transition, peer: str, message: Register) -> None:
-    """Admit or refuse an isolator that has started, or is in reach again; tell it what it missed."""
+    """Admit or refuse an isolator that has started or is in reach again; send it the messages it missed.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the registration.
+    """
     task = identify(transition.state, message)
     entry = transition.state.tasks.get(task)
     reason = _why_not(transition, entry, message)
@@ -46,7 +52,7 @@ def on_register(transition: Transition, peer: str, message: Register) -> None:
 
 
 def _why_not(transition: Transition, entry: TaskEntry | None, message: Register) -> str:
-    """Return why a claim may not run a task, an empty string when it may."""
+    """Return the reason to refuse a claim on a task, an empty string to admit the claim."""
     if entry is None:
         return ""
     if entry.cancelled and not entry.claim:
@@ -62,7 +68,7 @@ def _why_not(transition: Transition, entry: TaskEntry | None, message: Register)
 
 
 def _order(one: str, other: str, job_id: str) -> int:
-    """Compare two claims of one job by their restart counts; without these, the claim that comes is newer."""
+    """Compare two claims of one job by restart counts; without counts, the registering claim is newer."""
     counts = [claim.removeprefix(f"{job_id}.") for claim in (one, other)]
     if job_id and all(count.isascii() and count.isdigit() for count in counts):
         return int(counts[0]) - int(counts[1])
@@ -87,7 +93,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
         entry = _requeued(transition, entry)
     revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
-    # An isolator whose registration was lost has reported its end; this is another isolator.
+    # An isolator whose registration was lost reported its end; the present message is another isolator's.
     unregistered = entry is not None and not entry.claim and entry.peer not in ("", peer)
     if entry is not None and new:
         transition.record(records.Fenced(task=task, claim=entry.claim, peer=entry.peer))
@@ -125,9 +131,10 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
 
 
 def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
-    """Take a job's new start as the answer to a requeue order: the scheduler's own may come later, or never.
+    """Take a job's new start as the outcome of a requeue order; the scheduler may answer later or never.
 
-    The first attempt of the new run needs the configuration that the recovery has changed.
+    The requeue ends here so that the new run's first attempt gets the configuration that the recovery
+    changed.
     """
     order = requeue_and_silent_tasks.pending_requeue(transition, entry)
     if order is not None:
@@ -138,7 +145,12 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
 
 
 def welcome(transition: Transition, entry: TaskEntry) -> None:
-    """Tell a task's owner (again) everything that concerns it: configuration, grants, decisions, controls."""
+    """Send a task's owner its configuration, grants, decisions and controls; a repetition is harmless.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     transition.send(
         entry.peer,
         Welcome(
@@ -164,7 +176,12 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
 
 
 def heard(transition: Transition, tasks: Sequence[str]) -> None:
-    """Note that tasks' isolators live."""
+    """Note that the isolators of tasks have sent a message.
+
+    Args:
+        transition: the present transition.
+        tasks: ids of the tasks.
+    """
     for task in tasks:
         entry = transition.state.tasks[task]
         if entry.quiet or entry.over:

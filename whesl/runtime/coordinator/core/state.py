@@ -1,7 +1,8 @@
 """The coordinator's state. Pure.
 
-What has to outlive the coordinator changes through ``apply_record.apply`` alone: the core writes a record and
-applies it, a restarted coordinator applies the same records in the same order. ``Volatile`` may be forgotten.
+Only ``apply_record.apply`` changes state that has to outlive the coordinator: the core writes a record and
+applies it; a restarted coordinator applies the same records in the same order. ``Volatile`` is state that a
+restart may lose.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ KEPT_COMMANDS = 1000
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Times in seconds. ``requeues``: how often one job may be run again, over all reasons."""
+    """Settings of the coordinator, times in seconds. ``requeues``: the most requeues of one job in total."""
 
     heartbeat: float = 5.0
     misses: int = 3
@@ -42,30 +43,30 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def doubt(self) -> float:
-        """After which a heartbeat was surely missed."""
+        """Seconds after which a heartbeat is surely missed."""
         return self.heartbeat * 1.5
 
     @property
     def silence(self) -> float:
-        """After which a task counts as unobserved."""
+        """Seconds of silence after which a task is unobserved."""
         return self.heartbeat * self.misses
 
 
 class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A registered workflow. ``counted`` are the exceptions (``numbered``) already in ``history``."""
+    """A registered workflow. ``counted`` are the names (``numbered``) of the exceptions in ``history``."""
 
     workflow: Workflow
     spec: Spec | None = None
     rjms: str = ""
     observe: bool = False
-    environment: dict[str, str] = {}  # which cluster its jobs run on
+    environment: dict[str, str] = {}  # variables that name the cluster of its jobs
     time: float = 0.0
     history: History = History()
     counted: Map[str, None] = Map()
 
 
 class Parting(msgspec.Struct, frozen=True, kw_only=True):
-    """How an isolator has said that its task ended, and whether the job was seen to run again since."""
+    """An isolator's report of its task's end. ``again``: the scheduler has since seen the job run again."""
 
     state: TaskState
     exit_code: int
@@ -74,23 +75,24 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How the recovery from a numbered exception ended. ``raised``: which one of that number it was."""
+    """The outcome of the recovery from an exception. ``raised`` is when the exception was raised."""
 
     word: RecoveryOutcome
     raised: float = 0.0
 
 
 class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A task as the coordinator knows it. ``configuration`` is what the coordinator adds to the task's own.
+    """A task as the coordinator knows it. Times are seconds since the epoch, by the coordinator's clock.
 
-    ``claim`` owns the task, in its ``run``; ``fenced`` claims never do again. ``alias`` is what its isolator
-    calls it, where that is not its id. ``told_by``: isolator or scheduler, who said how it ended. ``said`` is
-    when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
-    coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
-    of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs,
-    ``declared`` which exceptions its rules have, where no registered workflow does. ``requeue`` is what its
-    user has said of running the job again; ``kept``: the job outlives a lost node for the rules. ``uses`` are
-    the nodes of its newest attempt, ``lost`` those of them that its resource manager called down under it.
+    ``configuration`` is the coordinator's addition to the task's own configuration. ``claim`` owns the task,
+    in its ``run``; a claim in ``fenced`` can never own it again. ``alias`` is its isolator's name for the
+    task, where that differs from the id. ``told_by`` is the source of the report of its end. ``said`` is the
+    time of the last report on its state, by its isolator's clock, which is ``behind`` seconds behind the
+    coordinator's clock. ``quiet``: its last heartbeat before the first missed one; ``over``: when the
+    scheduler first reported the silent task's job as ended; 0 for neither. Without a registered workflow,
+    ``cluster`` are variables that name its job's cluster, and ``declared`` its rules' exceptions. ``requeue``
+    is its user's word on requeueing the job; ``kept``: the job outlives a lost node, so that rules can act.
+    ``uses`` are the nodes of its newest attempt; the resource manager has called those in ``lost`` down.
     """
 
     id: str
@@ -101,7 +103,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     alias: str = ""
     state: TaskState = TaskState.REGISTERED
     state_time: float = 0.0
-    started: float = 0.0  # when the task was first registered after its last end
+    started: float = 0.0  # time of the first registration after the task's last end
     said: float = 0.0
     behind: float = 0.0
     quiet: float = 0.0
@@ -122,11 +124,11 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
-    signal: int = 0  # the signal that is sent with the present configuration
-    parted: Parting | None = None  # how its isolator has ended, while the job may run again
+    signal: int = 0  # number of the signal that accompanies the present configuration
+    parted: Parting | None = None  # the reported end, while the job may run again
     exit_code: int | None = None
     reason: str = ""
-    trouble: str = ""  # why its isolator's journal cannot be written
+    trouble: str = ""  # why its isolator cannot write its journal
     told_by: ToldBy = ToldBy.NOBODY
     exception: str = ""
     exception_time: float = 0.0
@@ -136,34 +138,56 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancelled: bool = False
 
     def ours(self, time: float, now: float) -> float:
-        """Return a time of its isolator's messages by the coordinator's clock, at most ``now``."""
+        """Convert a time of the isolator's clock to the coordinator's clock; the result is at most ``now``.
+
+        Args:
+            time: a time by the isolator's clock, seconds since the epoch.
+            now: the present time by the coordinator's clock, seconds since the epoch.
+        """
         return min(time + self.behind, now)
 
     def outdated(self, peer: str, claim: str) -> bool:
-        """Whether a message comes from a claim that was replaced; a late claim may never have registered."""
+        """Whether a message comes from a replaced claim; a claim may be replaced before it registers.
+
+        Args:
+            peer: the sender of the message.
+            claim: the claim that the message names.
+        """
         return peer in self.fenced_peers or claim in self.fenced
 
     def of_another_run(self, claim: str, run: str) -> bool:
-        """Whether a registration is not the present owner's: another claim's, or a later job's."""
+        """Whether a registration is not the present owner's: it comes from another claim, or a later run.
+
+        Args:
+            claim: the registration's claim.
+            run: the registration's run, '' where it names none.
+        """
         return claim != self.claim or (self.state.final and bool(self.run) and run not in ("", self.run))
 
     @property
     def live(self) -> bool:
-        """Whether an isolator owns it and it has not ended."""
+        """Whether an isolator owns the task and the task has not ended."""
         return bool(self.claim) and not self.state.final and self.state is not TaskState.REGISTERED
 
 
 def numbered(task: str, ordinal: int, raised: float) -> str:
-    """Return the name of one exception: a later run of its task may begin to number from 1 again."""
+    """Return a unique name of an exception: the time is needed, since a later run may number from 1 again.
+
+    Args:
+        task: the task's id.
+        ordinal: the exception's number in its task's run.
+        raised: when the exception was raised, seconds since the epoch.
+    """
     return f"{task}#{ordinal}@{raised!r}"
 
 
 class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     """A recovery with steps of the coordinator's own.
 
-    ``exception`` is what is handled; it differs from ``raised.exception`` after a transformation.
-    ``configuration``, ``dependents`` and ``others`` collect what its steps changed; ``bases`` are the tasks'
-    configurations from before, since others may change them until the recovery's own changes come into force.
+    ``exception`` is the exception to handle; it differs from ``raised.exception`` after a transformation.
+    ``configuration``, ``dependents`` and ``others`` collect the changes of its steps. ``bases`` are the
+    configurations that the steps started from: other recoveries may change the tasks' configurations before
+    this recovery's changes come into force.
     """
 
     id: str
@@ -190,15 +214,15 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def open(self) -> bool:
-        """Whether the coordinator still has something to do for it."""
+        """Whether the coordinator still has work to do for the recovery."""
         return not self.closed and not self.granted and not self.decision
 
 
 class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One order to run a job again.
+    """An order to requeue a job.
 
-    ``restarts``: how often the job was restarted before. ``host``: where the script of a new run was seen to
-    have begun; ``host_restarts``: of which run that is.
+    ``restarts``: the job's count of restarts before the requeue. ``host``: the batch host seen in a new run;
+    ``host_restarts``: the count of restarts of that run.
     """
 
     token: str
@@ -216,17 +240,16 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer to a command. ``error``: '' for done; ``body``: as in ``Reply``."""
+    """The answer to a command. ``error`` is '' for success; ``body`` is the JSON text of a ``Reply``."""
 
     error: str = ""
     body: str = ""
 
 
 class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request of a person or a program to a task, until the task's isolator has taken it.
+    """A request of a person or a program to a task; kept until the task's isolator has taken it.
 
-    ``action`` is resume, pause, cancel, raise or predict; the fields behind it are those of what is raised or
-    predicted.
+    The fields after ``action`` describe the raised exception or the prediction; other actions have none.
     """
 
     id: str
@@ -238,7 +261,12 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     prediction: PredictedFailure | None = None
 
     def message(self, name: str, now: float) -> Control | RaiseException | PredictFailure:
-        """Return the request as a message at ``now`` to the isolator, which calls the task ``name``."""
+        """Return the request as a message to the task's isolator.
+
+        Args:
+            name: the isolator's name for the task.
+            now: seconds since the epoch.
+        """
         if self.prediction is not None:
             return PredictFailure(id=self.id, prediction=self.prediction.at(now), task=name)
         if self.action is ControlAction.RAISE:
@@ -249,10 +277,10 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class Contest(msgspec.Struct, frozen=True, kw_only=True):
-    """Another job claims a task. ``since``: its first registration; ``asked``: the last one.
+    """A claim of another job on a task that has an owner. Times are seconds since the epoch.
 
-    ``lives``: the resource manager says that the owner's job has not ended; ``unseen``: when it could not be
-    asked last.
+    ``since`` and ``asked``: the claim's first and last registration. ``lives``: the resource manager says
+    that the owner's job has not ended. ``unseen``: when the resource manager last failed to answer.
     """
 
     since: float
@@ -262,41 +290,39 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Volatile(msgspec.Struct, frozen=True, kw_only=True):
-    """State that a restarted coordinator does not need: clocks of silence, retries, looks under way."""
+    """State that a restarted coordinator does not need: times of last messages, retries, pending queries."""
 
     started: float = 0.0
     heard: Map[str, float] = Map()
     looked: Map[str, float] = Map()
     looking: Map[str, None] = Map()
-    unseen: Map[str, str] = Map()  # why jobs of tasks cannot be observed
-    hostless: Map[str, None] = Map()  # tasks whose jobs have lost their batch host, and may not run again
+    unseen: Map[str, str] = Map()  # by task: why its job cannot be observed
+    hostless: Map[str, None] = Map()  # tasks whose jobs lost their batch host and may not be requeued
     contests: Map[str, Contest] = Map()
-    retry_at: Map[str, float] = Map()  # by recovery id or requeue token
+    retry_at: Map[str, float] = Map()  # by recovery id or requeue token: the time of the next try
     retries: Map[str, int] = Map()
-    late: Map[str, float] = Map()  # the least delay of a task's heartbeats, by both hosts' clocks
+    late: Map[str, float] = Map()  # by task: its heartbeats' least delay, the clocks' difference included
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole state. ``live`` and ``recoveries_by_task`` are there to find things: nothing looks at all
-    100,000 tasks for the sake of one.
-    """
+    """The whole state. ``live`` and ``recoveries_by_task`` are indexes that save searches of all tasks."""
 
     settings: Settings = Settings()
     workflows: Map[str, WorkflowEntry] = Map()
     tasks: Map[str, TaskEntry] = Map()
-    live: Map[str, None] = Map()  # the tasks that are live
+    live: Map[str, None] = Map()  # ids of the tasks that are live
     aliases: Map[str, str] = Map()
     recoveries: Map[str, Recovery] = Map()
-    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # by task: the ids of its recoveries, in order
+    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # by task: its recoveries' ids in order
     requeues: Map[str, RequeueEntry] = Map()
-    cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
+    cancels: dict[str, str] = {}  # by id of a job that has to be cancelled: its task
     controls: dict[str, ControlEntry] = {}
-    commands: dict[str, Answer] = {}  # answers that were given, by the command's id
+    commands: dict[str, Answer] = {}  # by command id: the answer that was given
     bad_nodes: dict[str, BadNode] = {}
     volatile: Volatile = Volatile()
 
     def environment_of(self, task: str) -> dict[str, str]:
-        """Return the variables that say which cluster a task's job runs on: those of its job, or workflow."""
+        """Return the variables that name the cluster of a task's job, from the job or else the workflow."""
         entry = self.tasks.get(task)
         workflow = self.workflows.get(entry.workflow) if entry else None
         if entry is not None and entry.cluster:
@@ -304,9 +330,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return workflow.environment if workflow else {}
 
     def recoveries_of(self, task: str) -> tuple[Recovery, ...]:
-        """Return a task's recoveries, in the order in which they were begun."""
+        """Return a task's recoveries in the order of their beginning."""
         return tuple(self.recoveries[key] for key in self.recoveries_by_task.get(task, ()))
 
     def durable(self) -> State:
-        """Return the part that a journal describes."""
+        """Return the part of the state that a journal describes."""
         return msgspec.structs.replace(self, volatile=Volatile())

@@ -1,4 +1,4 @@
-"""One transition of the core: the state as it changes, and the commands that come of it."""
+"""One transition of the core: the changing state and the resulting commands."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Transition:
         self.commands: list[Command] = []
 
     def record(self, record: records.AnyRecord) -> None:
-        """Write a record down and apply it."""
+        """Add the command to write a record, and apply the record to the state."""
         self.commands.append(Journal(record=record))
         self.state = apply(self.state, record, self.now)
 
     def volatile(self, **changes: Any) -> None:
-        """Change what need not outlive the coordinator."""
+        """Change fields of the volatile state."""
         volatile = msgspec.structs.replace(self.state.volatile, **changes)
         self.state = msgspec.structs.replace(self.state, volatile=volatile)
 
@@ -48,12 +48,25 @@ class Transition:
         self.commands.append(Say(text=text))
 
     def send(self, peer: str, message: AnyMessage) -> None:
-        """Send to a peer, if there is one."""
+        """Send a message to a peer; without a peer, send nothing.
+
+        Args:
+            peer: the receiver, '' for none.
+            message: the message.
+        """
         if peer:
             self.commands.append(Send(peer=peer, message=message))
 
     def finished(self, entry: TaskEntry, state: TaskState, code: int, reason: str, told_by: ToldBy) -> None:
-        """Write down that a task has ended, as told by another than its isolator."""
+        """Record the end of a task that somebody other than its isolator reports.
+
+        Args:
+            entry: the task.
+            state: the task's final state.
+            code: the task's exit status.
+            reason: why the task ended so, for people.
+            told_by: the source of the report.
+        """
         self.record(
             records.Finished(
                 task=entry.id,
@@ -66,7 +79,12 @@ class Transition:
         )
 
     def close(self, entry: TaskEntry, state: TaskState) -> None:
-        """Write down that a task that has ended in a state is recovered and controlled no more."""
+        """Close the open recoveries and controls of a task that has ended.
+
+        Args:
+            entry: the task.
+            state: the task's final state.
+        """
         for control in [control for control in self.state.controls.values() if control.task == entry.id]:
             self.record(records.ControlDone(id=control.id, task=entry.id))
         for known in self.state.recoveries_of(entry.id):
@@ -74,15 +92,15 @@ class Transition:
                 self.record(records.Closed(recovery=known.id, task=entry.id, outcome=state.value))
 
     def task(self, name: str) -> TaskEntry | None:
-        """Return a task by its id, or by the name its isolator gave it."""
+        """Return a task by its id or by its isolator's name for it."""
         return self.state.tasks.get(self.state.aliases.get(name, name))
 
     def bad_nodes(self) -> tuple[BadNode, ...]:
-        """Return the memory of bad nodes as it holds now."""
+        """Return the bad nodes whose records have not expired."""
         return tuple(bad for bad in self.state.bad_nodes.values() if bad.expires > self.now)
 
     def wait_to_retry(self, key: str) -> None:
-        """Put off a failed call; the wait doubles with each failure of the same call, up to `last_retry`."""
+        """Postpone a failed call; each failure of the same call doubles the wait, up to ``last_retry``."""
         settings, volatile = self.state.settings, self.state.volatile
         count = volatile.retries.get(key, 0)
         delay = min(settings.first_retry * 2.0 ** min(count, 16), settings.last_retry)
@@ -92,6 +110,6 @@ class Transition:
         )
 
     def retry_over(self, key: str) -> None:
-        """Forget that a call was put off."""
+        """Drop the wait of a postponed call."""
         volatile = self.state.volatile
         self.volatile(retries=volatile.retries.without(key), retry_at=volatile.retry_at.without(key))

@@ -1,6 +1,6 @@
 """People's commands to the coordinator: register a workflow, resume, pause, cancel, nodes, stop.
 
-Every command has an id: sent twice, it is carried out once and answered twice.
+Every command has an id: a command that is sent twice is performed once and answered twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,13 @@ _PAUSABLE = frozenset({TaskState.RUNNING, TaskState.UNOBSERVED})
 
 
 def on_register_workflow(transition: Transition, peer: str, message: RegisterWorkflow) -> None:
-    """Register a workflow that is about to run; a repeated message changes nothing."""
+    """Register a workflow that is about to run; a repeated message changes nothing.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     try:
         spec = msgspec.json.decode(message.spec, type=Spec)
     except UNDECODABLE as error:
@@ -63,18 +69,36 @@ def on_register_workflow(transition: Transition, peer: str, message: RegisterWor
 
 
 def on_command(transition: Transition, peer: str, message: Command) -> None:
-    """Carry a person's command out, once for its id, and answer."""
+    """Perform a person's command, once for its id, and answer it.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     _answered(transition, peer, message.id, message.action, message.target, _carry_out, message)
 
 
 def on_raise(transition: Transition, peer: str, message: RaiseException) -> None:
-    """Have an exception raised on tasks, once for its id, and answer."""
+    """Raise an exception on tasks, once for the message's id, and answer.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     target = message.task or message.node or message.job
     _answered(transition, peer, message.id, "raise", target, raising.raise_on_tasks, message)
 
 
 def on_predict(transition: Transition, peer: str, message: PredictFailure) -> None:
-    """Tell all tasks that use a node of its predicted failure, once for its id, and answer."""
+    """Tell all tasks that use a node of the node's predicted failure, once for the message's id, and answer.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     node = message.prediction.node
     _answered(transition, peer, message.id, "predict", node, raising.predict_for_tasks, message)
 
@@ -144,16 +168,17 @@ def _control(transition: Transition, message: Command, action: ControlAction) ->
 
 
 def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> None:
-    """Cancel a task whose isolator cannot be told: it has not started, or it is silent."""
+    """Cancel a task whose isolator is not in reach: it has not started, or it is silent."""
     transition.record(records.ControlDone(id=control, task=entry.id))
     transition.finished(entry, TaskState.CANCELLED, -1, "cancelled by a person", ToldBy.COORDINATOR)
     requeue_and_silent_tasks.cancel_job(transition, entry)
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
-    """Take the scheduler's report of a job whose isolator did not report its end.
+    """Handle a client's report that a job has ended without a report of its isolator.
 
-    Where the task was heard, the job has to be its present one, and one that does not run again.
+    For a task that has registered, the report counts only if it names the task's present job and no requeue
+    of that job is under way.
     """
     entry = transition.state.tasks.get(message.target)
     if entry is None:

@@ -1,7 +1,7 @@
 """The calls of schedulers and workflow managers that the core asks for, made by worker threads.
 
-No call may hold up the event loop: threads wait for schedulers, workflow managers and handlers. Each call
-ends in an event, whatever happens to it.
+Calls never block the event loop: worker threads wait for schedulers, workflow managers and handlers. Each
+call results in an event, even when it fails.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.runtime.coordinator.effects.workflow_recovery_steps import Order
 
 LOG = logging.getLogger(__name__)
-# The list holds events; lists are invariant, so a closer type would refuse lists of one kind of events.
+# The list has events; lists are invariant, so ``list[Event]`` would not accept a list of one kind of event.
 Work = Callable[[], Event | list[Any]]
 Failure = Callable[[str], Event | list[Any]]
-_MOST_LOOKS = 500  # jobs in one question: their ids are one argument of a command
+_MOST_LOOKS = 500  # jobs in one query: their ids are one argument of a command
 
 
 class Calls:
-    """Hands calls to the workers, whose results are the events.
+    """Hands calls to the workers, whose results are events.
 
     Args:
         workers: the threads.
         ports: schedulers and workflow managers.
-        log: takes what handlers print on standard error.
+        log: takes the standard error of handlers.
     """
 
     def __init__(self, workers: Workers, ports: Ports, log: IO[Any] | int) -> None:
@@ -53,11 +53,11 @@ class Calls:
         self._looks: list[LookAtJob] = []
 
     def make(self, command: Call, state: State) -> None:
-        """Make a call; looks at jobs wait for ``look_at_jobs``.
+        """Start a call; queries about jobs are collected until ``look_at_jobs``.
 
         Args:
-            command: what is asked for.
-            state: at the time of the command.
+            command: the command of the core.
+            state: the coordinator's state at the time of the command.
         """
         if isinstance(command, LookAtJob):
             self._looks.append(command)
@@ -67,7 +67,7 @@ class Calls:
         )
 
     def look_at_jobs(self, state: State) -> None:
-        """Ask for all jobs of a cluster together: a network that was away makes thousands of tasks silent."""
+        """Query all jobs of a cluster together: a network failure makes thousands of tasks silent at once."""
         clusters: dict[tuple[str, tuple[tuple[str, str], ...]], list[LookAtJob]] = {}
         for look in self._looks:
             where = state.environment_of(look.task)
@@ -86,10 +86,10 @@ def answer(command: Call, state: State, ports: Ports, log: IO[Any] | int) -> Eve
     """Make one call and return its result as an event.
 
     Args:
-        command: what is asked for.
-        state: at the time of the command.
+        command: the command of the core.
+        state: the coordinator's state at the time of the command.
         ports: schedulers and workflow managers.
-        log: takes what handlers print on standard error.
+        log: takes the standard error of handlers.
     """
     if isinstance(command, RunStep):
         return workflow_recovery_steps.perform(state, command.recovery, command.index, ports, log)
@@ -117,13 +117,13 @@ Call = RunStep | LookAtJob | Order
 
 
 class Workers:
-    """A few daemon threads; results come back through a queue that wakes the loop.
+    """A few daemon threads, which return results through a queue that wakes the loop.
 
-    Threads are daemons, so that a handler that hangs cannot keep the coordinator from ending: what it was
-    doing is written down as begun and is taken up by the next start.
+    Daemon threads let the coordinator end while a handler hangs: its step is recorded as begun, and the next
+    start continues it.
 
     Args:
-        count: of threads.
+        count: the number of threads.
     """
 
     def __init__(self, count: int = 4) -> None:
@@ -140,7 +140,12 @@ class Workers:
         return self._woken.fileno()
 
     def submit(self, work: Work, failed: Failure) -> None:
-        """Do some work in a thread; its events, or those of its failure, are among the results."""
+        """Run a call in a thread; its events, or the event of its failure, join the results.
+
+        Args:
+            work: the call, which returns its events.
+            failed: makes the event of a call that raised an exception.
+        """
         self._work.put((work, failed))
 
     def results(self) -> list[Event]:
@@ -159,11 +164,11 @@ class Workers:
             try:
                 events = work()
             except Exception as error:
-                # A plug-in's mistake (a third party's scheduler or manager) fails its step, not the daemon.
+                # An error in a plug-in (a third party's scheduler or manager) fails its step, not the daemon.
                 LOG.exception("a step failed in a way that it should not")
                 events = failed(f"{type(error).__name__}: {error}")
             for event in events if isinstance(events, list) else [events]:
                 self._results.put(event)
             with contextlib.suppress(BlockingIOError):
-                # Full means that the loop is about to wake anyway.
+                # A full socket means that the loop is about to wake anyway.
                 self._wake.send(b".")

@@ -1,6 +1,6 @@
 """Schedulers and workflow managers by name, as the coordinator finds them.
 
-Both are loaded when they are first needed: with the embedded resource manager, no Slurm is needed.
+Each is loaded at its first use: with the embedded resource manager, the adapter of Slurm is never loaded.
 """
 
 from __future__ import annotations
@@ -18,12 +18,19 @@ from whesl.model.workflow import Workflow
 
 
 class WorkflowSteps(Protocol):
-    """The part of a workflow manager (``whesl.managers.workflow.port.WorkflowManager``) that recovers."""
+    """The recovery steps that a workflow manager performs (``managers.workflow.port.WorkflowManager``)."""
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a step of the entity WMS, idempotently, and return the configuration it leads to."""
+        """Carry out a step of the entity WMS, idempotently, and return the task's resulting configuration.
+
+        Args:
+            workflow: the workflow.
+            step: the step.
+            raised: the exception with its evidence.
+            configuration: the task's configuration before the step.
+        """
         ...
 
 
@@ -31,9 +38,13 @@ class Ports(Protocol):
     """Finds schedulers and workflow managers."""
 
     def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
-        """Return a scheduler by name; ``environment`` says which cluster, where there are several.
+        """Return a scheduler by name.
 
         Raises WheslError for an unknown one.
+
+        Args:
+            name: the resource manager's name.
+            environment: variables that name the cluster, where the manager has several.
         """
         ...
 

@@ -1,6 +1,6 @@
-"""Carries the coordinator's own steps out, through ports. Blocking: the daemon calls it in worker threads.
+"""The coordinator's own steps, carried out through ports. They block: the daemon runs them in worker threads.
 
-Every function looks before it acts and may be called again after a kill at any point.
+Every function looks before it acts, so it may be called again after a kill at any point.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ A = TypeVar("A", bound=args.Arguments)
 
 
 class _Job:
-    """One step with all that carrying it out needs to know."""
+    """One step with all data that its execution needs."""
 
     def __init__(self, state: State, recovery: Recovery, index: int, ports: Ports, log: IO[Any] | int):
         self.state = state
@@ -88,14 +88,14 @@ class _Job:
 
 
 def perform(state: State, key: str, index: int, ports: Ports, log: IO[Any] | int) -> StepEnded:
-    """Carry a step out and return how it ended; errors of ports and handlers become results.
+    """Carry out a step and return how it ended; errors of ports and handlers become results.
 
     Args:
-        state: the coordinator's, at the time of the command.
+        state: the coordinator's state at the time of the command.
         key: the recovery's id.
-        index: of the step.
-        ports: the world.
-        log: takes what handlers print on standard error.
+        index: the step's index among the recovery's own steps.
+        ports: schedulers and workflow managers.
+        log: takes the standard error of handlers.
     """
     job = _Job(state, state.recoveries[key], index, ports, log)
     try:
@@ -217,7 +217,8 @@ def _by_dependents(job: _Job) -> StepEnded:
     if kind == (ResourceKind.FILESYSTEM, Operation.REPLACE):
         replace = job.arguments(args.FilesystemReplace)
         if len(replace.filesystem) > 1:
-            # The job itself sees which file system has room; its choice reaches dependents when it is done.
+            # The failed job finds a file system with room; its choice reaches dependents when its recovery is
+            # done.
             return job.ended(
                 OwnStepOutcome.CONTINUE, "dependents follow the job's own choice", signal=replace.signal
             )
@@ -236,7 +237,7 @@ def _by_dependents(job: _Job) -> StepEnded:
         )
     if kind == (ResourceKind.JOB, Operation.REPLACE):
         change = changed(Configuration(), job.arguments(args.JobReplace))
-        # Dependents that run now began before this recovery: they are ended, and started again.
+        # Dependents that run now began before this recovery: they are ended and started again.
         change = msgspec.structs.replace(change, restart=job.recovery.time)
         return job.ended(OwnStepOutcome.CONTINUE, "dependents run changed", dependents=change)
     if kind == (ResourceKind.JOB, Operation.REMOVE):
@@ -265,23 +266,23 @@ _ENTITIES: dict[Entity, Callable[[_Job], StepEnded]] = {
 def look_at_jobs(
     ports: Ports, rjms: str, looks: Sequence[LookAtJob], environment: Mapping[str, str]
 ) -> list[JobSeen]:
-    """Ask the scheduler about jobs, with one question for all. No answer is said to be none.
+    """Query the scheduler about jobs with one call. A missing answer is reported as such (``unseen``).
 
-    Where wanted, the hold of a requeued job is lifted. A hold may come long after the requeue: when the lost
-    node of the old run is given up.
+    Queries with ``start`` lift the hold of a requeued job. A hold may come long after the requeue: when the
+    scheduler gives up the lost node of the old run.
 
     Args:
-        ports: the world.
+        ports: schedulers and workflow managers.
         rjms: the scheduler's name.
-        looks: which jobs.
-        environment: says which cluster.
+        looks: the queries.
+        environment: variables that name the cluster.
     """
     try:
         scheduler = ports.scheduler(rjms, environment)
         records = scheduler.jobs(list(dict.fromkeys(look.job_id for look in looks)))
     except UsageError as error:
         if len(looks) > 1:
-            # One of the ids is no job's; the others are asked about one by one.
+            # One of the ids is invalid: a query for each job separates it from the others.
             return [seen for look in looks for seen in look_at_jobs(ports, rjms, [look], environment)]
         return [_unseen(look, error) for look in looks]
     except WheslError as error:
@@ -300,7 +301,7 @@ def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> Jo
 
 
 def _down(scheduler: Scheduler, record: JobRecord) -> tuple[str, ...]:
-    """Return the nodes that a completed job may have lost: those that are down and no longer belong to it."""
+    """Return the nodes that a completed job may have lost: nodes that are down and outside the job."""
     if record.state is not JobState.COMPLETED or not record.nodes:
         return ()
     gone = (node.name for node in scheduler.nodes() if node.state is NodeState.DOWN)
@@ -316,8 +317,8 @@ def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> E
 
     Args:
         command: the order.
-        ports: the world.
-        environment: says which cluster.
+        ports: schedulers and workflow managers.
+        environment: variables that name the cluster.
     """
     try:
         return ORDERS[type(command)](ports.scheduler(command.rjms, environment), command)
@@ -328,7 +329,13 @@ def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> E
 
 
 def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
-    """Return the event for an order that was not carried out."""
+    """Return the event for an order that was not carried out.
+
+    Args:
+        command: the order.
+        outcome: refused, or to be tried again later.
+        reason: why, for people.
+    """
     if isinstance(command, AllowRequeue):
         return RequeueAllowed(task=command.task, outcome=outcome, reason=reason)
     if isinstance(command, CancelJob):
@@ -337,12 +344,12 @@ def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
 
 
 def _ask_requeue(scheduler: Scheduler, command: AskRequeue) -> Event:
-    """Find out how often a job was restarted before anything is done to it."""
+    """Query how often a job was restarted, before it is requeued."""
     return RequeueAsked(token=command.token, restarts=_known(scheduler, command.job_id).restarts)
 
 
 def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
-    """Have a job run again, unless it does already: more restarts mean that the order was carried out."""
+    """Requeue a job, unless a higher count of restarts shows that the order was carried out before."""
     job_id, restarts = command.job_id, command.restarts
     record = _known(scheduler, job_id)
     if _runs_again(record, restarts):
@@ -354,8 +361,8 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         if command.withdrawn and isinstance(scheduler, AllowsRequeue):
             scheduler.allow_requeue(job_id)
     except TransientError as error:
-        # A requeue may have been allowed before: the requeue itself tells. Without slurmdbd, Slurm takes no
-        # change to a job that a lost node has left.
+        # The requeue may have been allowed before, so it is tried nevertheless. Without slurmdbd, Slurm
+        # accepts no change of a job that a lost node has left.
         blocked = f"; {error.message}"
     limits = Limits(time=command.time, memory=command.memory)
     if limits != Limits() and not isinstance(scheduler, ChangesLimits):
@@ -367,7 +374,7 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         else:
             scheduler.requeue(job_id)
     except RefusedError as error:
-        # An earlier coordinator may have given the same order before it was killed.
+        # An earlier coordinator may have sent the same requeue before it was killed.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
             raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
     return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason=kept)
@@ -385,17 +392,19 @@ def _runs_again(record: JobRecord | None, restarts: int) -> bool:
 
 
 def _allow_requeue(scheduler: Scheduler, command: AllowRequeue) -> Event:
-    """Allow a requeue with a scheduler that has to be told beforehand; others need no such call."""
+    """Allow a requeue where the scheduler needs a permission; other schedulers need no call."""
     if isinstance(scheduler, AllowsRequeue):
         try:
             scheduler.allow_requeue(command.job_id)
         except TransientError as error:
-            raise RefusedError(error.message) from error  # best effort: only an unanswered call is repeated
+            raise RefusedError(
+                error.message
+            ) from error  # best effort: only a call without an answer is repeated
     return RequeueAllowed(task=command.task, outcome=OrderStatus.DONE)
 
 
 def _cancel(scheduler: Scheduler, command: CancelJob) -> Event:
-    """End a job that has no isolator any more."""
+    """Cancel a job that has no isolator any more."""
     scheduler.cancel(command.job_id)
     return JobCancelled(task=command.task, job_id=command.job_id, outcome=OrderStatus.DONE)
 

@@ -1,8 +1,8 @@
-"""When the coordinator writes snapshots and moves old records out of its journal, beside its loop.
+"""Snapshots of the coordinator's state and removal of old records, in a thread beside the coordinator's loop.
 
-The event loop waits for none of it: a snapshot is of a state that never changes; a thread writes it, reads it
-again and verifies it, in small pieces. The thread copies old records, too; the loop itself only removes them,
-a few at a time. A failure is logged once and tried again later: no decision of the coordinator depends on it.
+The loop does not wait for snapshots: a state is immutable, and a thread writes, reads and verifies it in
+small pieces. The thread also copies old records out of the journal; the loop only removes them, a few at a
+time. A failure is logged once and retried later: no decision of the coordinator depends on snapshots.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ from whesl.runtime.journal import Journal, JournalError, archived_records, snaps
 from whesl.runtime.journal.snapshot import Head, SnapshotError
 
 LOG = logging.getLogger(__name__)
-# Bytes that a task takes in a snapshot, approximately.
+# Bytes of one task in a snapshot, approximately.
 _TASK = 600
-# A thread's pauses as a multiple of its work; the longest pause in seconds.
+# A pause as a multiple of the work before it; the longest pause in seconds.
 _PAUSE = 4.0
 _LONGEST_PAUSE = 0.1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When snapshots are written, and old records moved.
+    """Limits for writing snapshots and moving old records.
 
-    ``records``, or a ``share`` of the number of tasks if that is more: after how many records the next
-    snapshot is due. ``old``: how many records are moved out of the journal together, once they are in
-    ``kept`` snapshots. ``removed``: how many of them are removed from it in one round of the loop.
-    ``history``: bytes of old records that are kept. ``apart``, ``again``: seconds between two snapshots,
-    and after one that failed.
+    A snapshot is due after ``records`` new records, or ``share`` times the number of tasks if that is more.
+    ``old``: how many records are moved out of the journal together, once they are in ``kept`` snapshots.
+    ``removed``: how many moved records one round of the loop removes. ``history``: the most bytes of old
+    records to keep. ``apart``: the least seconds between two snapshots; ``again``: after a failed one.
     """
 
     records: int = 10_000
@@ -50,13 +49,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshotter:
     """Writes the snapshots of one journal, for its only writer.
 
-    Args:
-        journal: the journal; used by the loop's thread alone.
-        begun: the snapshot that the coordinator began with.
-        limits: when snapshots are written, and old records moved.
-        clock: seconds, monotonic.
+        Args:
+    journal: the journal; only the loop's thread uses it.
+            begun: the snapshot that the coordinator started from.
+            limits: when snapshots are written, and old records moved.
+            clock: seconds, monotonic.
 
-    ``trouble`` says why there is no snapshot, '' while all is well.
+        ``trouble`` says why snapshots fail, '' while they succeed.
     """
 
     def __init__(
@@ -76,7 +75,7 @@ class Snapshotter:
         self._size = begun.size
         self._sound = [begun.path] if begun.path is not None else []
         self._not_before = 0.0
-        # whether moved records wait to be removed from the journal, also those of the last start
+        # whether moved records wait to be removed from the journal; an earlier start may have left some
         self._removing = True
         self._thread: threading.Thread | None = None
         self._outcome = ""
@@ -89,18 +88,18 @@ class Snapshotter:
                 LOG.error("%s could not be put aside: %s", path, error)
 
     def look(self, tasks: int, kept: Callable[[], Kept]) -> None:
-        """Begin what is due; called at each tick of the loop, when all events are in the journal.
+        """Start due work; called at each tick of the loop, when all events are in the journal.
 
         Args:
-            tasks: how many there are.
-            kept: returns what is to be in a snapshot.
+            tasks: the number of tasks.
+            kept: returns the content of a snapshot.
         """
         if self._thread is not None:
             if self._thread.is_alive():
                 return
             self._ended()
         if self._journal.tight:
-            return  # the free space that is left is for records
+            return  # the remaining space of the disk is for records
         try:
             if self._removing:
                 self._removing = self._journal.forget(self._limits.removed)
@@ -124,7 +123,7 @@ class Snapshotter:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for the snapshot that is being written; for tests, and once the loop has stopped."""
+        """Wait for the snapshot that is being written; for tests, and for use after the loop's end."""
         if self._thread is not None:
             self._thread.join()
             self._ended()
@@ -156,7 +155,7 @@ class Snapshotter:
         except (SnapshotError, JournalError) as error:
             self._outcome = error.message
         except Exception as error:
-            # If the thread ended without a message, the journal would grow for ever.
+            # A thread that ended without a message would let the journal grow for ever.
             LOG.exception("a snapshot failed in a way that it should not")
             self._outcome = f"no snapshot was written ({type(error).__name__}: {error})"
 
@@ -180,7 +179,7 @@ class Snapshotter:
             self._put_away(snapshot.number(self._sound[-1]))
 
     def _put_away(self, last: int) -> None:
-        """Move records out of the journal that are in all snapshots which are kept."""
+        """Move those records out of the journal that are in all kept snapshots."""
         with Journal(self._journal.path, read_only=True) as reader:
             if last - max(reader.put_away_up_to(), 1) < self._limits.old:
                 return
@@ -199,7 +198,7 @@ class Snapshotter:
 class _Breath:
     """Pauses of a thread, four times as long as its work, so that it seldom delays a decision of the loop.
 
-    A loop that waits often, as this one does, waits for the interpreter each time that another thread has it.
+    The loop waits often; after each wait it needs Python's interpreter lock, which this thread may hold.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The state that a coordinator starts with: its newest snapshot, and the records after it."""
+"""The state that a coordinator starts with, from its newest snapshot and the records after that."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LOG = logging.getLogger(__name__)
 
 
 def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
-    """Return the snapshot that the journal is read from, and the state and counts of all its records.
+    """Return the snapshot that reading starts from, and the state and counts after all records.
 
     Args:
         journal: an open journal; its next record gets a number after the snapshot's.
-        settings: of the state.
+        settings: the settings of the state.
 
     Raises JournalError.
     """

@@ -1,6 +1,6 @@
-"""The coordinator's state in a snapshot, and where a journal has to be read from because of it.
+"""The coordinator's state as a snapshot, and the record after which a journal has to be read.
 
-A change of a struct by which an older snapshot would be misread needs a higher
+A change of a struct that would make older snapshots unreadable needs a higher
 ``runtime.journal.snapshot.VERSION``.
 """
 
@@ -33,14 +33,14 @@ from whesl.runtime.journal import Journal, JournalError, snapshot
 from whesl.runtime.journal.snapshot import Head, Piece, SnapshotError
 from whesl.runtime.wire.delivery import Remembered
 
-# Entries in one piece: while a piece is made, some tenths of a millisecond, no other thread runs.
+# Entries in one piece: encoding a piece blocks all other threads for some tenths of a millisecond.
 _SLICE = 100
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What the coordinator keeps in memory of its journal.
+    """The content of a snapshot: the coordinator's memory of its journal.
 
-    ``inbox`` are the messages that were taken: by them, repeated messages are recognised.
+    ``inbox`` identifies the messages that were taken, so that repeated messages are recognised.
     """
 
     state: State
@@ -49,10 +49,10 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """The record from which on a journal has to be read.
+    """The start for reading a journal: the state up to the record ``seq``.
 
-    ``path`` is the snapshot (None without one), with its ``size`` in bytes. ``said`` are sentences on
-    snapshots that were passed over; those of other journals are ``others``.
+    ``path`` is the snapshot's file (None without one), of ``size`` bytes. ``said`` are sentences on snapshots
+    that were not usable; ``others`` are the files of snapshots that belong to other journals.
     """
 
     kept: Kept
@@ -64,7 +64,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Small(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a state whose size has a bound."""
+    """The parts of a state whose size is bounded."""
 
     cancels: dict[str, str]
     controls: dict[str, ControlEntry]
@@ -73,12 +73,12 @@ class _Small(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pieces(kept: Kept) -> Iterator[Piece]:
-    """Yield the content of a snapshot. The state never changes, so this may be done in another thread."""
+    """Yield the pieces of a snapshot. The state is immutable, so any thread may do so."""
     state = kept.state
     yield "figures", msgspec.json.encode(kept.figures)
     yield from _sliced("inbox", kept.inbox)
     for entry in state.workflows.values():
-        # Tasks and counted exceptions have no bound: they follow in pieces of their own.
+        # Tasks and counted exceptions of a workflow are unbounded: they follow in separate pieces.
         flow = msgspec.structs.asdict(entry)
         del flow["counted"]
         flow["workflow"] = msgspec.structs.replace(entry.workflow, tasks=())
@@ -120,18 +120,23 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
 
 
 class Reader:
-    """Puts the pieces of a snapshot together again."""
+    """Assembles a snapshot's content from its pieces."""
 
     def __init__(self) -> None:
         self._flows: list[
             tuple[WorkflowEntry, list[Task], list[str]]
-        ] = []  # the workflow's tasks, and its counted exceptions
+        ] = []  # a workflow with its tasks and counted exceptions
         self._ones: dict[str, Any] = {}
         self._lists: dict[str, list[Any]] = {word: [] for word in _DECODERS}
         self._shared: dict[bytes, Configuration] = {}
 
     def take(self, word: str, content: bytes) -> None:
-        """Take the next piece. Raises SnapshotError."""
+        """Take the next piece. Raises SnapshotError.
+
+        Args:
+            word: the kind of the piece.
+            content: the encoded piece.
+        """
         found = _decoded(word, content)
         if word == "workflow":
             self._flows.append((found, [], []))
@@ -146,7 +151,7 @@ class Reader:
             self._lists[word] += self._sharing(found) if word == "tasks" else found
 
     def kept(self, settings: Settings) -> Kept:
-        """Return the content of all pieces. Raises SnapshotError when some are missing."""
+        """Return the content of all pieces. Raises SnapshotError when pieces are missing."""
         small, figures = self._ones.get("small"), self._ones.get("figures")
         if small is None or figures is None:
             raise SnapshotError("a snapshot is incomplete")
@@ -168,7 +173,7 @@ class Reader:
         return Kept(state=state, inbox=lists["inbox"], figures=figures)
 
     def _sharing(self, entries: list[TaskEntry]) -> Iterator[TaskEntry]:
-        """Yield tasks; those with equal configurations share one object again."""
+        """Yield tasks; equal configurations become one shared object again."""
         for entry in entries:
             if entry.configuration is _PLAIN:
                 yield entry
@@ -197,7 +202,7 @@ def _whole(parts: tuple[WorkflowEntry, list[Task], list[str]]) -> tuple[str, Wor
 
 
 def prove(path: Path, *, breathe: Callable[[], None] = lambda: None) -> None:
-    """Verify a snapshot: read it and keep nothing of it.
+    """Verify a snapshot by reading it; nothing of it is kept.
 
     Args:
         path: the file.
@@ -218,7 +223,7 @@ def read(path: Path, settings: Settings = Settings()) -> tuple[Head, Kept]:  # n
 
     Args:
         path: the file.
-        settings: of the state.
+        settings: the settings of the state.
 
     Raises SnapshotError, FileNotFoundError.
     """
@@ -228,15 +233,15 @@ def read(path: Path, settings: Settings = Settings()) -> tuple[Head, Kept]:  # n
 
 
 def begin(journal: Journal, settings: Settings = Settings()) -> Begun:  # noqa: B008 - frozen
-    """Return the newest snapshot of a journal that can be read and is this journal's own.
+    """Return the newest snapshot that is readable and belongs to a journal.
 
-    Without one, the journal has to be read from its beginning: the state is an empty one, ``seq`` is 0.
+    Without such a snapshot, the journal has to be read from its beginning: the state is empty, ``seq`` is 0.
 
     Args:
         journal: an open one.
-        settings: of the state.
+        settings: the settings of the state.
 
-    Raises JournalError when the journal alone does not tell all, since old records are no longer kept.
+    Raises JournalError when there is no usable snapshot and the journal no longer has its first records.
     """
     said: list[str] = []
     others: list[Path] = []
@@ -266,9 +271,13 @@ def begin(journal: Journal, settings: Settings = Settings()) -> Begun:  # noqa: 
 
 
 def stands(journal: Journal, head: Head) -> bool:
-    """Whether a snapshot belongs to this journal: the journal has the snapshot's last record.
+    """Whether a snapshot belongs to a journal: the journal contains the snapshot's last record.
 
-    A journal that was damaged may have lost that record: then its first record has to be the same.
+    A damaged journal may have lost that record: then the first record of both has to be the same.
+
+    Args:
+        journal: an open journal.
+        head: the snapshot's head.
     """
     last = journal.anchor(head.last.seq)
     if last is not None:

@@ -1,1 +1,1 @@
-"""What each record of the coordinator's journal changes in its state. Pure."""
+"""Changes that the records of the coordinator's journal make in its state. Pure."""

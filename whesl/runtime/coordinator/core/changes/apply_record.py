@@ -1,4 +1,4 @@
-"""State after a record of the journal: tasks, workflows, nodes, commands. Recoveries are passed on. Pure."""
+"""Apply a record of the journal to the state: tasks, workflows, nodes, commands, recoveries. Pure."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NOT_UNDERSTOOD = "it was damaged, or written by another version of WHESL"
 
 
 class RecordError(WheslError):
-    """A record's content is not what this version writes."""
+    """A record has content that this version cannot read."""
 
 
 def apply(state: State, record: records.AnyRecord, time: float) -> State:
-    """Return the state after a record; those that are for people alone change nothing.
+    """Return the state after a record; records for people's eyes alone change nothing.
 
     Args:
         state: the state before.
@@ -170,7 +170,8 @@ def _workflow(state: State, record: records.Workflow, time: float) -> State:
     tasks = {}
     for task in workflow.tasks:
         known = state.tasks.get(task.id)
-        # The task is known already when its isolator has registered first, or the workflow runs again.
+        # A task has an entry already when its isolator registered before the workflow, or the workflow runs
+        # again.
         tasks[task.id] = msgspec.structs.replace(
             known or TaskEntry(id=task.id, workflow=workflow.id, step=task.step),
             step=task.step,
@@ -178,14 +179,14 @@ def _workflow(state: State, record: records.Workflow, time: float) -> State:
             workspace=task.workspace,
             cancelled=False,
         )
-    # Tasks that run go on: neither claims nor states change.
+    # Running tasks go on: neither claims nor states change.
     return msgspec.structs.replace(
         state, workflows=state.workflows.with_(workflow.id, entry), tasks=state.tasks.with_all(tasks)
     )
 
 
 def _registered(state: State, record: records.Registered, time: float) -> State:
-    """An isolator was admitted: it owns the task from now on."""
+    """Give an admitted isolator its task."""
     task = record.task
     before = state.tasks.get(task) or TaskEntry(id=task, workflow=record.workflow, step=record.step)
     another = before.of_another_run(record.claim, record.run)
@@ -200,7 +201,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
             started=0.0,
         )
     if record.attempt == 0 and another:
-        # The new isolator begins with an empty journal, and numbers exceptions from 1 again.
+        # The new isolator starts with an empty journal and numbers its exceptions from 1.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
         state = _forgotten(state, task, record.peer)
     if another:
@@ -212,7 +213,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         workspace=before.workspace or record.workspace,
         alias=record.alias,
         state=new if before.state.may_become(new) else before.state,
-        # A restarted isolator of a task that has ended changes nothing.
+        # An isolator that restarts after its task's end does not change the time of that end.
         state_time=before.state_time if before.state.final else max(time, before.state_time),
         started=before.started or time,
         attempt=max(before.attempt, record.attempt),
@@ -240,7 +241,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
 def _forgotten(state: State, task: str, peer: str) -> State:
     """Return the state without the recoveries of a task, except those of the isolator that registers.
 
-    A request of that isolator may have overtaken its registration.
+    A recovery request of that isolator may arrive before its registration.
     """
     recoveries, kept = state.recoveries, []
     for recovery in state.recoveries_of(task):
@@ -268,9 +269,9 @@ def _fenced(state: State, record: records.Fenced) -> State:
 
 
 def _report(state: State, record: records.Reported, time: float) -> State:
-    """Take an isolator's record; one that is older than its later messages changes no state.
+    """Apply an isolator's record; a record older than the isolator's last message does not change the state.
 
-    Their order is seen by the isolator's own clock alone: hosts' clocks differ.
+    Both times are by the isolator's clock, since the clocks of hosts differ.
     """
     entry = state.tasks.get(record.task)
     if entry is None or not record.current:
@@ -318,7 +319,7 @@ def _report(state: State, record: records.Reported, time: float) -> State:
 
 
 def _recovered(state: State, entry: TaskEntry, told: isolator_records.Recovered) -> State:
-    """Restarts went on past what had failed (``whesl.model.recovery_criterion``)."""
+    """Mark exceptions as recovered: the restarted program got past the failure (``recovery_criterion``)."""
     outcomes = dict(entry.outcomes)
     for ordinal in told.ordinals:
         before = outcomes.get(ordinal)
@@ -394,7 +395,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
     entry = state.tasks[record.task]
     new = record.state
     for recovery in state.recoveries_of(entry.id):
-        # No isolator is left that waits for the recovery, whoever has reported the task's end.
+        # After a task's end, no isolator waits for its recoveries.
         if not recovery.closed:
             state = state_edits.recovery_changed(state, recovery.id, closed=new.value)
     return state_edits.task_moved(
@@ -411,7 +412,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
 
 
 def _nothing_raised(state: State, task: str) -> State:
-    """Forget exceptions that were raised on a run that has ended: they do not concern the job's next run."""
+    """Drop exceptions that were raised from outside on an ended run: the job's next run does not get them."""
     left = {
         key: control
         for key, control in state.controls.items()

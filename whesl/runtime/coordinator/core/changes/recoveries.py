@@ -1,4 +1,4 @@
-"""What the records of a recovery change in the coordinator's state. Pure."""
+"""Changes that the records of a recovery make in the coordinator's state. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from whesl.runtime.journal.records import coordinator_records as records
 
 
 def requested(state: State, record: records.Requested, time: float) -> State:
+    """Return the state with the recovery that a record requests; the task waits for it.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+        time: when the record was written, seconds since the epoch.
+    """
     recovery = Recovery(
         id=record.recovery,
         task=record.task,
@@ -44,12 +51,18 @@ def requested(state: State, record: records.Requested, time: float) -> State:
 
 
 def _said(state: State, task: str, when: float) -> State:
-    """Note when an isolator has last reported its task's state, by its own clock."""
+    """Note the time, by the isolator's clock, of its last report on its task's state."""
     entry = state.tasks.get(task)
     return state if entry is None or when <= entry.said else state_edits.task_changed(state, task, said=when)
 
 
 def step_done(state: State, record: records.StepDone) -> State:
+    """Return the state after one of the coordinator's own steps of a recovery is done.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+    """
     recovery = state.recoveries[record.recovery]
     dependents = recovery.dependents
     if record.dependents is not None:
@@ -68,6 +81,13 @@ def step_done(state: State, record: records.StepDone) -> State:
 
 
 def recovery_done(state: State, record: records.RecoveryDone, time: float) -> State:
+    """Return the state after an isolator reported the end of a recovery.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+        time: when the record was written, seconds since the epoch.
+    """
     entry = state.tasks[record.task]
     outcome = Outcome(record.outcome, record.raised)
     outcomes = {**entry.outcomes, record.ordinal: outcome}
@@ -88,19 +108,32 @@ def recovery_done(state: State, record: records.RecoveryDone, time: float) -> St
 
 
 def configured(state: State, record: records.Configured) -> State:
-    """Take new configurations; tasks name theirs by a number, since thousands of dependents share one."""
+    """Store new configurations; each task refers to its one by index, since thousands of dependents share it.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+    """
     changed = {}
     for task, which in record.tasks.items():
         entry = state.tasks.get(task)
         if entry is not None:
             new = record.configurations[which]
-            # A task may hear of a change with a signal only by a later change without one.
+            # A task may miss a change with a signal and get only a later change without one: the signal
+            # stays.
             signal = record.signal or entry.signal
             changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
 
 
 def requeue_decided(state: State, record: records.RequeueDecided, time: float) -> State:
+    """Return the state with a new requeue order.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+        time: when the record was written, seconds since the epoch.
+    """
     entry = RequeueEntry(
         token=record.token,
         task=record.task,
@@ -116,5 +149,11 @@ def requeue_decided(state: State, record: records.RequeueDecided, time: float) -
 
 
 def job_cancelled(state: State, record: records.JobCancelled) -> State:
+    """Return the state without a cancellation that is done.
+
+    Args:
+        state: the state before the record.
+        record: the record.
+    """
     left = {job: task for job, task in state.cancels.items() if job != record.job_id}
     return msgspec.structs.replace(state, cancels=left)

@@ -1,1 +1,1 @@
-"""What the coordinator does for recoveries: its steps, dependents, exceptions that were escalated. Pure."""
+"""The coordinator's part of recoveries: its own steps, dependents, escalated exceptions. Pure."""

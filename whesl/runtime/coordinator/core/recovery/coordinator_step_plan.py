@@ -15,7 +15,7 @@ from whesl.runtime.operations.plan import Context, RecoveryError, capture_values
 from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
 from whesl.runtime.operations.suspect_node import find_suspect
 
-# The operations of each entity, beside custom handlers. Those of WMS are its manager's.
+# The operations that each entity offers beside custom handlers. WMS offers those of its workflow manager.
 _OFFERED = {
     Entity.SCHEDULER: frozenset(
         {
@@ -44,13 +44,13 @@ def own_steps(
     """Return the coordinator's steps of an exception's recovery, in the specification's order.
 
     Args:
-        spec: the workflow's.
-        raised: with its evidence, from which captures and the suspect come.
-        exception: the one whose steps are meant; after a transformation not ``raised.exception``.
+        spec: the workflow's specification.
+        raised: the exception with its evidence, which gives captures and the suspected node.
+        exception: the exception to handle; after a transformation it differs from ``raised.exception``.
         entry: the task.
-        recoveries: how often it was recovered from this exception before.
+        recoveries: how many earlier recoveries of the task were from this exception.
 
-    Raises RecoveryError for an argument that cannot be filled in and for what an entity does not offer.
+    Raises RecoveryError for an argument without a value and for an operation that the entity does not offer.
     """
     described = exception_of(spec, exception)
     if described is None:
@@ -63,12 +63,17 @@ def own_steps(
 
 
 def exception_of(spec: Spec | None, name: str) -> ExceptionSpec | None:
-    """Return an exception of a specification, None for one it lacks."""
+    """Return an exception of a specification, None where the specification lacks it.
+
+    Args:
+        spec: the specification, None for none.
+        name: the exception's name.
+    """
     return next((found for found in spec.exceptions if found.name == name), None) if spec else None
 
 
 def context_of(entry: TaskEntry) -> Context:
-    """Return the task's data for planning and handlers, as far as the coordinator knows it."""
+    """Return the data on a task that the coordinator has, for planning and for handlers."""
     return Context(
         task=Task(
             id=entry.id,
@@ -104,7 +109,7 @@ def _own_step(
         values = capture_values(raised, context, suspect.node)
         given = step.arguments if handler is not None else of_attempt(step.arguments, recoveries)
         arguments = substitute(split_command(given), values)
-        # A workflow manager reads its arguments itself, and does without some that a job needs.
+        # A workflow manager reads its arguments itself, and needs fewer of them than a job.
         if handler is None and step.entity is not Entity.WMS:
             arguments = checked(step.resource, step.operation, arguments)
     except ValueError as error:
@@ -120,7 +125,14 @@ def _own_step(
 
 
 def plan_step(own: OwnStep, recovery: str, index: int, raised: Raised) -> PlanStep:
-    """Return a step in the form that handlers and job operations take."""
+    """Return a step in the form that handlers and job operations take.
+
+    Args:
+        own: the coordinator's own step.
+        recovery: the recovery's id.
+        index: the step's index among the own steps.
+        raised: the exception with its evidence.
+    """
     return PlanStep(
         id=f"{recovery}.{own.step.entity.value}.{index}",
         resource=own.step.resource,

@@ -1,8 +1,9 @@
-"""Changed configurations for tasks, dependents first: stored for later tasks, sent to running ones.
+"""Changed configurations of tasks, above all of dependents: stored for later tasks, sent to running tasks.
 
-One exception may change all tasks of a workflow. Ten thousand messages take some tenths of a second, in which
-no other message would be answered: so the core asks for all of them with one command, which the shell carries
-out in slices. A kill loses the rest: a start tells every running task its configuration again.
+One exception may change all tasks of a workflow. Ten thousand messages take some tenths of a second, during
+which the coordinator would answer no other message. So the core orders all of them by one command, which the
+shell performs in slices. A restarted coordinator sends every running task its configuration again, since a
+kill may have lost the remaining slices.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from whesl.runtime.wire.messages import Reconfigure
 
 
 def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = True) -> None:
-    """Give the tasks concerned what a recovery's steps changed for them.
+    """Apply the changes of a recovery's steps to the configurations of the tasks concerned.
 
     Args:
         transition: the transition of the core.
         recovery: the recovery; all of its steps are done.
-        own: whether the failed task's own configuration is sent, too; not where the grant has carried it.
+        own: whether the failed task's own configuration changes too; False where the grant has carried it.
     """
     if recovery.refused:
         return
@@ -47,10 +48,16 @@ def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = Tru
 def upon_present(
     transition: Transition, recovery: Recovery, new: dict[str, Configuration]
 ) -> dict[str, Configuration]:
-    """Return configurations as a recovery's steps would make them of the present ones.
+    """Return a recovery's new configurations, rebased on the tasks' present configurations.
 
-    Between a step and the time its change comes into force (a requeue may wait for its scheduler for long)
-    another task's recovery may have changed the same configuration: an ancestor's new paths are not undone.
+    A step's change may come into force long after the step: a requeue waits for its scheduler. Meanwhile
+    another task's recovery may change the same configuration, for example by an ancestor's new paths.
+    Rebasing keeps both changes.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+        new: the configurations that the recovery's steps made, by task.
     """
     tasks, bases = transition.state.tasks, recovery.bases
     return {
@@ -63,7 +70,14 @@ def upon_present(
 def configure_by_change(
     transition: Transition, changes: dict[str, Configuration], *, because: str, signal: int = 0
 ) -> None:
-    """Add a change to the configurations of tasks."""
+    """Add to each task's configuration its change.
+
+    Args:
+        transition: the present transition.
+        changes: the change to add, by task.
+        because: the reason, for the record.
+        signal: number of the signal to running tasks' programs, 0 for none.
+    """
     tasks = transition.state.tasks
     new: dict[str, Configuration] = {}
     made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents share one configuration
@@ -81,13 +95,13 @@ def configure_by_change(
 def configure(
     transition: Transition, new: dict[str, Configuration], *, because: str, signal: int = 0, tell: bool = True
 ) -> None:
-    """Store new configurations; tasks that run now are told at once, others when they register.
+    """Store new configurations; running tasks get them at once, other tasks when they register.
 
     Args:
         transition: the transition of the core.
-        new: whole configurations by task; equal ones are passed over, the version is set here.
+                    new: whole configurations by task; unchanged ones are skipped; versions are assigned here.
         because: the reason, for the record.
-        signal: sent to running tasks, 0 for none.
+        signal: number of the signal to running tasks' programs, 0 for none.
         tell: False where another message carries the configuration.
     """
     tasks = transition.state.tasks
@@ -105,7 +119,7 @@ def configure(
             changed[task] = following
     if not changed:
         return
-    # Thousands of dependents share one configuration, and so they do in the record.
+    # Thousands of dependents share one configuration: the record stores it once.
     numbers: dict[int, int] = {}
     transition.record(
         records.Configured(
@@ -122,9 +136,14 @@ def configure(
 
 
 def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
-    """Tell running tasks their configurations: an earlier coordinator may have ended before it did.
+    """Send running tasks their configurations again: an earlier coordinator may have ended before it did so.
 
-    This precedes all other messages with configurations: a task that knows one ignores its signal.
+    These messages precede all others with configurations: a task ignores the signal of a configuration that
+    it has already.
+
+    Args:
+        transition: the present transition.
+        entries: the running tasks.
     """
     by_signal: dict[int, list[str]] = {}
     for entry in entries:
@@ -135,7 +154,7 @@ def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
 
 
 def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
-    """Return a configuration with the next version, None when it equals the present one."""
+    """Return a configuration with the next version; None when it equals the present configuration."""
     if configuration.says_the_same(present):
         return None
     return msgspec.structs.replace(configuration, version=present.version + 1)
@@ -144,14 +163,14 @@ def _next(configuration: Configuration, present: Configuration) -> Configuration
 def note_not_told(
     transition: Transition, task: str, exception: str, change: Configuration | None, signal: int
 ) -> None:
-    """Write down which running tasks a task is coupled with that do not hear of its restart.
+    """Record which running tasks do not hear of the restart of a task that they are coupled with.
 
     Args:
         transition: the transition of the core.
         task: the restarted task.
         exception: the exception that it was restarted for.
-        change: the change of the other tasks' configurations, None for none.
-        signal: the signal that the other tasks are sent, 0 for none.
+        change: the change of the coupled tasks' configurations, None for none.
+        signal: the signal that the coupled tasks' programs get, 0 for none.
     """
     for entry in running(transition.state, coupled(transition.state, task)):
         if entry.quiet:
@@ -167,10 +186,15 @@ def note_not_told(
 
 
 def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
-    """Tell the running tasks with which a task is coupled, and the user, that it has failed for good.
+    """Tell the user, and the running tasks that are coupled with a task, that the task has failed for good.
 
-    These tasks may wait for its data for ever. The file that WHESL_RECONFIGURE names tells their programs; no
-    signal is sent, since no rule names one, and by default most signals end a program.
+    The coupled tasks may wait for the failed task's data for ever. Their programs can read of the failure in
+    the file that WHESL_RECONFIGURE names. They get no signal: no rule names one, and most signals end a
+    program by default.
+
+    Args:
+        transition: the present transition.
+        failed: the task that has failed.
     """
     workflow = transition.state.workflows.get(failed.workflow)
     if transition.state.tasks[failed.id].state is not TaskState.FAILED or (workflow and workflow.observe):
@@ -184,10 +208,10 @@ def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
 
 
 class WaitingPeers:
-    """The peers that wait for their configurations, in the order in which they were named.
+    """A queue of peers that wait for their tasks' configurations.
 
-    Each is told the configuration that its task has *then*; one that has been replaced meanwhile, or whose
-    task has ended, is passed over: a successor was told when it registered.
+    A peer gets the configuration that its task has at the time of sending. A peer that another isolator has
+    replaced, or whose task has ended, is skipped: the new isolator got the configuration when it registered.
     """
 
     def __init__(self) -> None:
@@ -197,10 +221,10 @@ class WaitingPeers:
         return len(self._waiting)
 
     def add(self, state: State, command: Tell) -> None:
-        """Put tasks in line. A task that waits already keeps its place, and the signal of an earlier change.
+        """Append tasks' peers to the queue. A waiting peer keeps its place, and its signal if the new is 0.
 
         Args:
-            state: in which the tasks' present peers are known.
+            state: the state, which has the tasks' present peers.
             command: the tasks and their signal.
         """
         for task in command.tasks:
@@ -210,17 +234,22 @@ class WaitingPeers:
                 self._waiting[entry.peer] = (task, command.signal or before)
 
     def take(self, state: State, most: int) -> list[Send]:
-        """Take the next peers out of the line, and return the messages to them.
+        """Remove the next peers from the queue, and return the messages to them.
 
         Args:
-            state: the present one.
-            most: how many peers.
+            state: the present state.
+            most: the largest number of peers to take.
         """
         found = (self.before(state, peer) for peer in list(islice(self._waiting, most)))
         return [send for send in found if send is not None]
 
     def before(self, state: State, peer: str) -> Send | None:
-        """Return the message that a peer has to get before any newer one; None when it waits for none."""
+        """Remove a peer from the queue; return its waiting message, which precedes newer ones, or None.
+
+        Args:
+            state: the coordinator's state.
+            peer: the peer.
+        """
         task, signal = self._waiting.pop(peer, ("", 0))
         entry = state.tasks.get(task)
         if entry is None or entry.peer != peer or not entry.live:

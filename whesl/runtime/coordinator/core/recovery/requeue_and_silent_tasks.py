@@ -1,7 +1,8 @@
-"""Exceptions that a task cannot handle in its allocation: its job runs again, once, or it fails, or pauses.
+"""Escalated exceptions and silent tasks: the job runs again, or the task fails or pauses.
 
-A task whose isolator is silent is *unobserved*, neither running nor gone. The scheduler is asked, and only
-its answer counts: the job has ended, or has lost its batch host. Without an answer nothing changes.
+An exception that a task cannot handle in its allocation is escalated to the coordinator. A task whose
+isolator is silent is *unobserved*: neither running nor gone. The coordinator asks the scheduler, and only the
+scheduler's answer counts: the job has ended, or has lost its batch host. Without an answer nothing changes.
 """
 
 from __future__ import annotations
@@ -37,15 +38,20 @@ from whesl.runtime.wire.messages import EscalationDecision
 SPENT = "the job was run again already, and is not run a third time"
 UNWANTED = "its user wants no second run (--no-requeue)"
 _LOST = frozenset({JobState.NODE_FAIL, JobState.OUT_OF_MEMORY})
-# Seconds between two looks at a job that ends or runs again.
+# Seconds between two queries about a job that ends or runs again.
 SOON = 1.0
-# Reasons for which another set of nodes would help.
+# Reasons for an escalation where another allocation would help.
 _ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
 
 
 def decide(transition: Transition, recovery: Recovery) -> None:
-    """Decide about an escalated task, once the coordinator's own steps are done."""
+    """Decide about an escalated exception, once the coordinator's own steps are done.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery from the escalated exception.
+    """
     entry = transition.state.tasks[recovery.task]
     workflow = transition.state.workflows.get(entry.workflow)
     if recovery.refused:
@@ -61,7 +67,14 @@ def decide(transition: Transition, recovery: Recovery) -> None:
 
 
 def settle(transition: Transition, recovery: Recovery, action: Verdict, reason: str) -> None:
-    """Write a decision down (requeue, fail or pause), and tell the isolator that waits for it."""
+    """Record a decision (requeue, fail or pause), and send it to the isolator that waits for it.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+        action: the decision.
+        reason: why, for people.
+    """
     transition.record(
         records.Decided(
             recovery=recovery.id,
@@ -77,7 +90,13 @@ def settle(transition: Transition, recovery: Recovery, action: Verdict, reason: 
 
 
 def send_decision(transition: Transition, recovery: Recovery, peer: str) -> None:
-    """Tell an isolator (again) what was decided."""
+    """Send an isolator the decision on its escalated exception; a repetition is harmless.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+        peer: the isolator.
+    """
     assert recovery.decision is not None
     transition.send(
         peer,
@@ -94,10 +113,16 @@ def send_decision(transition: Transition, recovery: Recovery, peer: str) -> None
 
 
 def order_requeue(transition: Transition, task: str, because: str, recovery: str = "") -> str:
-    """Order that a task's job runs again under its id; return why it may not, '' when it is ordered.
+    """Order a requeue of a task's job; return why the job may not run again, '' when the requeue is ordered.
 
-    The order is written down with a token of the job's present run before anything is asked of the
-    scheduler, so that no repeat and no crash makes two of it.
+    The order is recorded, under a token of the job's present run, before the scheduler gets any request. So
+    neither a repeated message nor a crash causes a second requeue.
+
+    Args:
+        transition: the present transition.
+        task: the task's id.
+        because: why the job has to run again, for people.
+        recovery: the id of the recovery that asks for the requeue, '' for none.
     """
     entry = transition.state.tasks[task]
     if not entry.job_id or not entry.rjms:
@@ -131,7 +156,12 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
 
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
-    """Do the next thing of an order: look first, then act."""
+    """Perform the next part of a requeue order: first a query, then the requeue.
+
+    Args:
+        transition: the present transition.
+        order: the requeue order.
+    """
     if order.status is OrderStatus.DECIDED:
         transition.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
     elif order.status is OrderStatus.BEGUN:
@@ -151,7 +181,12 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
 
 
 def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
-    """Note how often the job was restarted before: by that a later look can tell whether it was requeued."""
+    """Record the job's count of restarts before the requeue: a higher count later proves the requeue.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     order = transition.state.requeues.get(event.token)
     if order is None or order.status is not OrderStatus.DECIDED:
         return
@@ -160,12 +195,16 @@ def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
 
 
 def prepare(transition: Transition, entry: TaskEntry) -> None:
-    """Have the scheduler allow that a job in danger runs again, while it still takes such a change.
+    """Permit the scheduler to requeue a job in danger, while it still accepts a change of the job.
 
-    It concerns jobs that outlive a lost node, since rules may act on it, and of whose second run their users
-    have said nothing: any other job ends, or runs again, as it does without WHESL. The isolator has withdrawn
-    the permission when it was welcomed. Without slurmdbd, Slurm takes no change to a job any more once a lost
-    node has left it, so what may be needed then has to be said when the first doubt comes up.
+    This concerns jobs that outlive the loss of a node, so that rules can act on the loss, and whose users
+    have said nothing about a second run. All other jobs end or run again as they do without WHESL. The
+    isolator withdrew the permission when it was welcomed. Without slurmdbd, Slurm accepts no change of a job
+    after a lost node has left the job, so the permission has to be given at the first doubt.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
     """
     ours = entry.kept and entry.requeue is RequeueSaid.NOTHING and not _observed(transition, entry)
     again = runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
@@ -174,19 +213,24 @@ def prepare(transition: Transition, entry: TaskEntry) -> None:
 
 
 def _observed(transition: Transition, entry: TaskEntry) -> bool:
-    """Whether the task's workflow is only observed: then nothing is touched."""
+    """Whether a task's workflow is only observed: WHESL then changes nothing."""
     workflow = transition.state.workflows.get(entry.workflow)
     return workflow is not None and workflow.observe
 
 
 def runs(entry: TaskEntry) -> int:
-    """Return how often the job was run again before, as its claim tells."""
+    """Return how often a task's job was restarted before its present run, from the task's claim."""
     count = entry.claim.removeprefix(f"{entry.job_id}.")
     return int(count) if count.isdecimal() else 0
 
 
 def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
-    """Take whether the scheduler has allowed a requeue; where not, the log says that one may be refused."""
+    """Handle the outcome of an AllowRequeue; a failure is logged, since a later requeue may be refused.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     key = f"allow {event.task}"
     if event.outcome is not OrderStatus.DONE:
         transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
@@ -197,7 +241,12 @@ def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
 
 
 def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | None:
-    """Return the order to run a task's job again that concerns its present claim, if there is one."""
+    """Return the requeue order for a task's present claim, None when there is none or it was refused.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     order = transition.state.requeues.get(f"{entry.id}@{entry.claim}")
     return order if order is not None and order.status is not OrderStatus.REFUSED else None
 
@@ -208,9 +257,9 @@ def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | 
 def watch(transition: Transition) -> None:
     """Notice silent tasks, and ask the scheduler about their jobs.
 
-    A coordinator that is restarted more often than its limit of silence would notice none. So it is written
-    down since when a task is quiet, at a missed heartbeat; a later one that has missed a heartbeat of its own
-    counts from there.
+    A coordinator that restarts more often than its limit of silence would never notice a silent task. So at a
+    missed heartbeat the time of the last one is recorded. A restarted coordinator that misses a heartbeat too
+    counts the silence from the recorded time.
     """
     settings = transition.state.settings
     limit, doubt = settings.silence, settings.doubt
@@ -231,7 +280,7 @@ def watch(transition: Transition) -> None:
         silent = doubtful and transition.now - since >= limit
         order = pending_requeue(transition, entry)
         done = order is not None and order.status is OrderStatus.DONE
-        # The batch host of the new run is looked up before the job can lose it.
+        # The batch host of a requeued run is looked up before the job can lose that host.
         begins = done and order is not None and not order.host
         if not silent and not begins and entry.state is not TaskState.UNOBSERVED:
             continue
@@ -253,7 +302,7 @@ def _silence(limit: float) -> str:
 
 
 def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: bool) -> None:
-    """Say of an unobserved task that its job is suspended, as long as that is so."""
+    """Give "job is suspended" as an unobserved task's reason while its job is suspended."""
     told = f"job {entry.job_id} is suspended"
     if suspended is not (entry.reason == told):
         reason = told if suspended else _silence(transition.state.settings.silence)
@@ -261,12 +310,18 @@ def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: boo
 
 
 def order_is_quiet(order: RequeueEntry | None) -> bool:
-    """Whether no order is under way that looks at the job itself."""
+    """Whether no requeue order is under way that would query the job itself."""
     return order is None or order.status is OrderStatus.DONE
 
 
 def look(transition: Transition, entry: TaskEntry, every: float | None = None) -> None:
-    """Ask the scheduler about a task's job, unless it was asked just now (``every``: seconds)."""
+    """Ask the scheduler about a task's job, unless the last query is more recent than ``every`` seconds.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        every: the least number of seconds between two queries; None: the setting ``look``.
+    """
     volatile = transition.state.volatile
     due = volatile.looked.get(entry.id, 0.0) + (transition.state.settings.look if every is None else every)
     if entry.id in volatile.looking or transition.now < due or not entry.job_id or not entry.rjms:
@@ -274,14 +329,19 @@ def look(transition: Transition, entry: TaskEntry, every: float | None = None) -
     transition.volatile(
         looking=volatile.looking.with_(entry.id, None), looked=volatile.looked.with_(entry.id, transition.now)
     )
-    # A job that its user has requeued waits as long as Slurm makes it wait.
+    # The hold of a job that its user has requeued is left to Slurm.
     order = pending_requeue(transition, entry)
     start = not _observed(transition, entry) and (entry.parted is None or order is not None)
     transition.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """Take the scheduler's answer about a silent task's job. An end counts only when it was seen twice."""
+    """Handle the scheduler's answer about a silent task's job. An end counts only when it is seen twice.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     volatile = transition.state.volatile
     transition.volatile(looking=volatile.looking.without(event.task))
     entry = transition.state.tasks.get(event.task)
@@ -325,7 +385,7 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         return
     patience = transition.state.settings.look / 2
     if order is not None and record is not None and record.restarts <= order.restarts:
-        # This is the end of the old run: the scheduler has yet to start the new one.
+        # The old run has ended: the scheduler has yet to start the new run.
         patience = transition.state.settings.look * 6
     if transition.now - entry.over >= patience:
         _ended_silently(transition, entry, record, event.down)
@@ -344,18 +404,23 @@ def _ended_silently(
 
 
 def asked_of(transition: Transition, entry: TaskEntry) -> bool:
-    """Whether a task has ended by SIGTERM to its whole job of which nobody knows yet if it runs again."""
+    """Whether a task ended by SIGTERM to its whole job, and it is not known yet whether the job runs again.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     parted = entry.parted is not None and not entry.parted.again
     return parted and pending_requeue(transition, entry) is None
 
 
 def ended_as_told(transition: Transition, entry: TaskEntry, state: JobState, detail: str) -> None:
-    """Write down that a task has ended as its isolator has said, since its job does not run again.
+    """Record the end of a task as its isolator reported it, since the task's job does not run again.
 
     Args:
-        transition: the present one.
+        transition: the present transition.
         entry: the task.
-        state: the job's.
+        state: the job's state.
         detail: the scheduler's name for that state, "" where the job has not ended.
     """
     assert entry.parted is not None
@@ -378,19 +443,19 @@ def ended_unheard(
     code: int,
     down: Collection[str] = (),
 ) -> None:
-    """Write down that a task's job has ended and its isolator did not say how.
+    """Record the end of a task whose job ended without a report of the task's isolator.
 
-    A job that outlives losses of nodes (Slurm: ``--no-kill``) may be called completed although the task's
-    ranks on a lost node have not done their part: then the task has failed.
+    The scheduler may call a job that outlives losses of nodes (Slurm: ``--no-kill``) completed although the
+    task's ranks on a lost node did not finish. Such a task counts as failed.
 
     Args:
-        transition: the present one.
+        transition: the present transition.
         entry: the task.
-        job: its job's id, '' when it never had one that began.
-        state: the job's.
-        detail: the scheduler's name for that state; without a job, why there is none.
+        job: the id of the task's job, '' when no job of the task ever began.
+        state: the job's state.
+        detail: the scheduler's name for that state; without a job, why there is no job.
         code: the job's exit status, -1 for none.
-        down: nodes that left the job and are down, as far as the scheduler was asked.
+        down: nodes that left the job and are down, if the scheduler was asked for them.
     """
     if asked_of(transition, entry):
         ended_as_told(transition, entry, state, detail)
@@ -415,19 +480,19 @@ def _note_start(transition: Transition, order: RequeueEntry, record: JobRecord) 
 
 
 def _new_run(order: RequeueEntry, record: JobRecord) -> bool:
-    """Whether a job is seen in a run that an order has brought about.
+    """Whether a job's record shows a run that a requeue order has caused.
 
-    The scheduler may have restarted it once more since, before anything of it was heard: Slurm does so when
-    it had placed the new run on a node that is dead, and counts that run.
+    The scheduler may restart the job more than once for one order: Slurm restarts a run that it had placed on
+    a dead node, and counts both runs.
     """
     done = order.status is OrderStatus.DONE and record.restarts > order.restarts
     return done and record.state is JobState.RUNNING
 
 
 def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | None) -> str | None:
-    """Return the batch host that a job has lost ('' where its name is not known), None when it has lost none.
+    """Return the batch host that a job has lost ('' where its name is unknown), None when none is lost.
 
-    After a restart, Slurm names another node of the job, on which it believes the script to run.
+    A Slurm controller that restarts after the loss may name another node of the job as the batch host.
     """
     if order is not None and not _new_run(order, record):
         return None
@@ -464,28 +529,44 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
     why = order_requeue(transition, entry.id, reason)
     hostless = transition.state.volatile.hostless
     if why == UNWANTED and entry.id not in hostless:
-        # The scheduler may be about to end the job itself, and its reason tells more than a cancellation.
+        # The scheduler may soon end the job itself; its reason is more informative than a cancellation.
         transition.volatile(hostless=hostless.with_(entry.id, None))
     elif why:
         give_up(transition, entry, f"{reason}; {why}")
 
 
 def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
-    """Fail a task that has no isolator any more, and end its job, so that the workflow manager sees it."""
+    """Fail a task that has no isolator any more, and end its job, so that the workflow manager sees the end.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        reason: why the task failed, for people.
+    """
     code = entry.parted.exit_code if entry.parted else 0
     transition.finished(entry, TaskState.FAILED, code or 1, reason, ToldBy.COORDINATOR)
     cancel_job(transition, entry)
 
 
 def cancel_job(transition: Transition, entry: TaskEntry) -> None:
-    """End a task's job through the scheduler; written down, so that it is not forgotten."""
+    """Cancel a task's job through the scheduler; a record ensures that a restart repeats the request.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     if entry.job_id and entry.rjms:
         transition.record(records.JobCancel(task=entry.id, job_id=entry.job_id))
         transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
 
 
 def on_job_cancelled(transition: Transition, event: JobCancelled) -> None:
-    """Take the result of a job's cancellation."""
+    """Handle the outcome of a job's cancellation.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     if event.job_id not in transition.state.cancels:
         return
     if event.outcome is OrderStatus.LATER:

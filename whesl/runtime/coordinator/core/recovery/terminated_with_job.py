@@ -1,7 +1,8 @@
-"""A task that ended by SIGTERM to its whole job: only the scheduler knows whether the job runs again.
+"""Tasks that ended by SIGTERM to their whole job: only the scheduler knows whether the job runs again.
 
-A job that is requeued, by its own script (``scontrol requeue``) or by preemption, is sent SIGTERM as one that
-is cancelled or whose time is over. So what its isolator has said is kept until the scheduler was asked.
+A requeued job gets SIGTERM, whether its own script (``scontrol requeue``) or preemption requeues it; so does
+a job that is cancelled or whose time is over. So the isolator's report is kept until the scheduler has
+answered.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from whesl.runtime.wire.messages import Finished
 
 
 def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
-    """Keep how a task has ended, and ask the scheduler whether its job runs again."""
+    """Keep the reported end of a task, and ask the scheduler whether the task's job runs again.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        message: the isolator's report of the end.
+    """
     told = entry.reason
     asking = f"{told or 'its job was sent SIGTERM'}; asking {entry.rjms} whether that runs again"
     transition.record(records.Unobserved(task=entry.id, reason=asking))
@@ -27,7 +34,12 @@ def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """Take the scheduler's answer about the job of a task that ended by SIGTERM, or that is silent."""
+    """Handle the scheduler's answer about the job of a task that ended by SIGTERM, or that is silent.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     entry = transition.state.tasks.get(event.task)
     known = entry is not None and entry.live and entry.job_id == event.job_id
     if entry is None or not known or not requeue_and_silent_tasks.asked_of(transition, entry):
@@ -50,6 +62,6 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         word = record.raw_state or record.state.value
         requeue_and_silent_tasks.ended_as_told(transition, entry, record.state, word)
     elif transition.now - entry.state_time >= transition.state.settings.look:
-        # The task alone was ended, or the scheduler does not answer: the task's end is known, and a new run
-        # would register.
+        # Only the task was ended, or the scheduler does not answer: the reported end counts. A new run of the
+        # job would register.
         requeue_and_silent_tasks.ended_as_told(transition, entry, JobState.UNKNOWN, "")

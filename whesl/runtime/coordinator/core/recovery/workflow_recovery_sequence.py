@@ -1,11 +1,11 @@
-"""Recoveries with steps of the coordinator's own: asked for, planned, done one by one, granted, closed.
+"""Recoveries with own steps of the coordinator: requested, planned, performed step by step, granted, closed.
 
-Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
-called again with the same news, since they start from the written state.
+Each function takes the transition, records its decisions, and adds the commands that follow. Each may be
+called again for the same event, since it starts from the recorded state.
 
-An isolator counts its own task's exceptions and transforms them before anything is handled. The coordinator
-counts those of all tasks of a workflow by the same rules, so that what happens once in each of three tasks is
-seen as happening three times. What an isolator has transformed already is not transformed again.
+An isolator counts its own task's exceptions and transforms them before they are handled. The coordinator
+counts the exceptions of all tasks of a workflow by the same rules, so an exception that occurs once in each
+of three tasks counts as three. An exception that an isolator has transformed is not transformed again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,13 @@ _WENT_ON = (RecoveryOutcome.RELAUNCHED, RecoveryOutcome.SKIPPED)
 
 
 def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> None:
-    """Take an isolator's request for the coordinator's part; a repeated request is only answered again."""
+    """Handle an isolator's request for the coordinator's steps; a repeated request gets its answer again.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     raised = message.raised
     entry = transition.task(raised.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
@@ -46,7 +52,8 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
     key = f"{entry.id}#{raised.ordinal}"
     known = transition.state.recoveries.get(key)
     if known is None or known.raised.time != raised.time:
-        # The recovery of an earlier claim with the same exception number, while the new registration is late.
+        # A known recovery with another time is an earlier claim's: this isolator's registration is yet to
+        # come.
         begin(
             transition, entry, raised, counted(transition, raised), key=key, origin=Origin.REQUEST, peer=peer
         )
@@ -55,10 +62,16 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
 
 
 def on_raised(transition: Transition, entry: TaskEntry, raised: Raised, peer: str) -> None:
-    """Count a task's exception: together with those of other tasks it may be transformed to another one.
+    """Count a task's exception, which may be transformed because of the workflow's counts over all tasks.
 
-    An exception that needs the coordinator is counted by its request. The registration of the ``peer`` that
-    reported it may come later, and must not forget the recovery that begins here.
+    A WORKFLOW_LEVEL exception is counted when its request arrives. The registration of the reporting ``peer``
+    may arrive later, and must not drop the recovery that begins here.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        raised: the exception with its evidence.
+        peer: the sender of the message.
     """
     workflow = transition.state.workflows.get(entry.workflow)
     described = exception_of(workflow.spec if workflow else None, raised.exception)
@@ -81,7 +94,18 @@ def begin(
     peer: str = "",
     reason: str = "",
 ) -> None:
-    """Plan the coordinator's steps of a recovery, write them down, and start with the first."""
+    """Plan the coordinator's steps of a recovery, record them, and start the first step.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        raised: the exception as its isolator raised it.
+        exception: the exception to handle; '' where no rule handles an escalated exception.
+        key: the recovery's id.
+        origin: what asked for the recovery.
+        peer: the isolator that waits for the recovery, '' for none.
+        reason: why the exception was escalated, '' where it was not.
+    """
     for other in transition.state.recoveries_of(entry.id):
         older = other.raised.ordinal < raised.ordinal
         if older and other.origin is Origin.REQUEST and not other.closed:
@@ -120,7 +144,12 @@ def begin(
 
 
 def advance(transition: Transition, key: str) -> None:
-    """Do the next thing of a recovery: a step, or what comes after the last one."""
+    """Start the next step of a recovery, or conclude the recovery after its last step.
+
+    Args:
+        transition: the present transition.
+        key: the recovery's id.
+    """
     recovery = transition.state.recoveries[key]
     if not recovery.open:
         return
@@ -141,7 +170,12 @@ def advance(transition: Transition, key: str) -> None:
 
 
 def on_step_ended(transition: Transition, event: StepEnded) -> None:
-    """A step ended; repeats, and steps of a recovery that was closed meanwhile, change nothing."""
+    """Handle the end of a step; a repeated event, or a step of a closed recovery, changes nothing.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     recovery = transition.state.recoveries.get(event.recovery)
     if recovery is None or not recovery.open or event.index != recovery.done:
         return
@@ -191,7 +225,13 @@ def _conclude(transition: Transition, recovery: Recovery) -> None:
 
 
 def refuse(transition: Transition, key: str, reason: str) -> None:
-    """Refuse the coordinator's part, since it cannot be done, and tell the isolator that waits for it."""
+    """Refuse a recovery whose coordinator's steps cannot be done, and tell the isolator that waits for it.
+
+    Args:
+        transition: the present transition.
+        key: the recovery's id.
+        reason: why the steps cannot be done, for people.
+    """
     recovery = transition.state.recoveries[key]
     _fail(transition, recovery, max(recovery.done - 1, 0), reason)
     advance(transition, key)
@@ -211,7 +251,12 @@ def _fail(transition: Transition, recovery: Recovery, index: int, note: str) -> 
 
 
 def grant(transition: Transition, recovery: Recovery) -> None:
-    """Hand the recovery to the isolator: the coordinator's part is done, or refused."""
+    """Hand a recovery to its isolator: the coordinator's steps are done, or refused.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+    """
     if recovery.configuration is not None and not recovery.refused:
         new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
         configure(transition, new, because=recovery.id, tell=False)
@@ -229,7 +274,13 @@ def grant(transition: Transition, recovery: Recovery) -> None:
 
 
 def send_grant(transition: Transition, recovery: Recovery, peer: str) -> None:
-    """Tell an isolator (again) that it may go on."""
+    """Send an isolator the grant of its recovery; a repetition is harmless.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+        peer: the isolator.
+    """
     entry = transition.state.tasks[recovery.task]
     transition.send(
         peer,
@@ -244,7 +295,13 @@ def send_grant(transition: Transition, recovery: Recovery, peer: str) -> None:
 
 
 def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
-    """Take the end of a recovery; dependents are told once, also when the message is repeated."""
+    """Handle the end of a recovery; a repeated message does not tell dependents again.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     entry = transition.task(message.task)
     if entry is None or entry.outdated(peer, message.claim):
         return
@@ -285,7 +342,13 @@ def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
 
 
 def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
-    """Take an isolator's escalation; a repeated message is only answered again."""
+    """Handle an isolator's escalation; a repeated message only gets its answer again.
+
+    Args:
+        transition: the present transition.
+        peer: the sender of the message.
+        message: the message.
+    """
     raised = message.raised
     entry = transition.task(raised.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
@@ -308,7 +371,12 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
 
 
 def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
-    """Take the result of a requeue: the scheduler took it, refused it, or could not be asked."""
+    """Handle the outcome of a requeue: the scheduler accepted it, refused it, or did not answer.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     order = transition.state.requeues.get(event.token)
     if order is None or order.status not in (OrderStatus.DECIDED, OrderStatus.BEGUN):
         return
@@ -342,13 +410,13 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
 
 
 def counted(transition: Transition, raised: Raised) -> str:
-    """Count an exception, once for each ordinal of its task, and return what it became.
+    """Count an exception, once for each ordinal of its task, and return the exception to handle.
 
     Args:
         transition: the transition of the core.
         raised: the exception as the isolator raised it.
 
-    Returns the name of the exception to handle: ``raised.exception`` unless the workflow's counts say more.
+    Returns the name of the exception: ``raised.exception``, unless the workflow's counts transform it.
     """
     entry = transition.task(raised.task)
     workflow = transition.state.workflows.get(entry.workflow) if entry else None
