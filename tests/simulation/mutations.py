@@ -21,7 +21,8 @@ from whesl.runtime.coordinator.core.events_and_commands import Requeue
 from whesl.runtime.coordinator.core.persistent_map import Map
 from whesl.runtime.coordinator.core.recovery import (
     dependent_reconfiguration,
-    requeue_and_silent_tasks,
+    requeue_orders,
+    silent_tasks,
     terminated_with_job,
 )
 from whesl.runtime.coordinator.core.recovery import workflow_recovery_sequence as coordinator_recovery
@@ -112,12 +113,12 @@ def forgotten_batch_hosts_believed() -> Any:
     def lost(_entry: Any, record: Any, _order: Any) -> str | None:
         return record.batch_host if record.batch_host_lost else None
 
-    return patch.object(requeue_and_silent_tasks, "_lost_batch_host", lost)
+    return patch.object(silent_tasks, "_lost_batch_host", lost)
 
 
 def orders_not_compared() -> Any:
     """Whether a job was ordered to run again before is not looked up."""
-    real = requeue_and_silent_tasks.order_requeue
+    real = requeue_orders.order_requeue
 
     def order(turn: Any, task: str, because: str, recovery: str = "") -> str:
         entry = turn.state.tasks[task]
@@ -125,7 +126,7 @@ def orders_not_compared() -> Any:
         turn.state = msgspec.structs.replace(turn.state, requeues=known)
         return real(turn, task, because, recovery)
 
-    return patch.object(requeue_and_silent_tasks, "order_requeue", order)
+    return patch.object(requeue_orders, "order_requeue", order)
 
 
 def budget_not_counted() -> Any:

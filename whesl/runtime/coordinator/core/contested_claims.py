@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.states import TaskState
-from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.runtime.coordinator.core.recovery import silent_tasks
 from whesl.runtime.coordinator.core.state import Contest, TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.wire.messages import Register, Welcome
@@ -42,7 +42,7 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     transition.volatile(
         contests=contests.with_(entry.id, msgspec.structs.replace(known, asked=transition.now))
     )
-    requeue_and_silent_tasks.look(transition, entry, every=AGAIN)
+    silent_tasks.look(transition, entry, every=AGAIN)
     return True
 
 

@@ -35,7 +35,8 @@ from whesl.runtime.coordinator.core.events_and_commands import (
 from whesl.runtime.coordinator.core.persistent_map import Map
 from whesl.runtime.coordinator.core.recovery import (
     dependent_reconfiguration,
-    requeue_and_silent_tasks,
+    requeue_orders,
+    silent_tasks,
     terminated_with_job,
     workflow_recovery_sequence,
 )
@@ -133,11 +134,11 @@ def _on_started(transition: Transition, _event: Started) -> None:
         registration_and_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
         # An order of an older claim may have the same name, since each claim numbers its exceptions from 1.
-        order = requeue_and_silent_tasks.pending_requeue(transition, transition.state.tasks[known.task])
+        order = requeue_orders.pending_requeue(transition, transition.state.tasks[known.task])
         if order is None or order.recovery != known.id:
             workflow_recovery_sequence.advance(transition, known.id)
     for order in list(transition.state.requeues.values()):
-        requeue_and_silent_tasks.pursue(transition, order)
+        requeue_orders.pursue(transition, order)
     for job_id in transition.state.cancels:
         _cancel(transition, job_id)
 
@@ -184,7 +185,7 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
     if not entry.live or message.attempt < entry.attempt:
         return
     clock_offset.note(transition, entry, message.time)
-    if requeue_and_silent_tasks.pending_requeue(transition, entry) is not None:
+    if requeue_orders.pending_requeue(transition, entry) is not None:
         return
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
     if said.final or (said is entry.state and message.attempt == entry.attempt):
@@ -195,7 +196,7 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
 def _on_report(transition: Transition, peer: str, message: Report) -> None:
     entry = transition.task(message.task)
     current = entry is None or (
-        entry.peer == peer and requeue_and_silent_tasks.pending_requeue(transition, entry) is None
+        entry.peer == peer and requeue_orders.pending_requeue(transition, entry) is None
     )
     task, told = entry.id if entry else message.task, message.record
     transition.record(records.Reported(task=task, time=message.time, record=told, current=current))
@@ -204,7 +205,7 @@ def _on_report(transition: Transition, peer: str, message: Report) -> None:
     if isinstance(told, isolator_records.Control) and told.id in transition.state.controls:
         transition.record(records.ControlDone(id=told.id, task=entry.id))
     elif isinstance(told, isolator_records.Node) and told.state is NodeState.DOWN and current:
-        requeue_and_silent_tasks.prepare(transition, entry)
+        requeue_orders.prepare(transition, entry)
     elif isinstance(told, isolator_records.Raised):
         workflow_recovery_sequence.on_raised(transition, entry, told.raised, peer)
 
@@ -213,7 +214,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
     entry = transition.task(message.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
-    order = requeue_and_silent_tasks.pending_requeue(transition, entry)
+    order = requeue_orders.pending_requeue(transition, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
         # During a requeue, only the isolator's first report of its end is kept.
         if not entry.parted:
@@ -224,7 +225,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         return
     if message.with_job and entry.job_id and entry.rjms:
         transition.record(records.Unobserved(task=entry.id, reason="its batch shell was killed"))
-        requeue_and_silent_tasks.look(transition, transition.state.tasks[entry.id])
+        silent_tasks.look(transition, transition.state.tasks[entry.id])
         return
     state = message.state if message.state.final else TaskState.FAILED
     transition.record(
@@ -266,12 +267,12 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
         if key in transition.state.recoveries:
             workflow_recovery_sequence.advance(transition, key)
         elif key in transition.state.requeues:
-            requeue_and_silent_tasks.pursue(transition, transition.state.requeues[key])
+            requeue_orders.pursue(transition, transition.state.requeues[key])
         elif key.removeprefix("allow ") in transition.state.tasks:
-            requeue_and_silent_tasks.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
+            requeue_orders.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
         elif key.removeprefix("cancel ") in transition.state.cancels:
             _cancel(transition, key.removeprefix("cancel "))
-    requeue_and_silent_tasks.watch(transition)
+    silent_tasks.watch(transition)
 
 
 _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
@@ -296,10 +297,10 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     HeartbeatsArrived: _on_heartbeats,
     StepEnded: workflow_recovery_sequence.on_step_ended,
     JobSeen: terminated_with_job.on_job_seen,
-    RequeueAsked: requeue_and_silent_tasks.on_requeue_asked,
+    RequeueAsked: requeue_orders.on_requeue_asked,
     RequeueEnded: workflow_recovery_sequence.on_requeue_ended,
-    RequeueAllowed: requeue_and_silent_tasks.on_requeue_allowed,
-    JobCancelled: requeue_and_silent_tasks.on_job_cancelled,
+    RequeueAllowed: requeue_orders.on_requeue_allowed,
+    JobCancelled: requeue_orders.on_job_cancelled,
     Tick: _on_tick,
 }
 

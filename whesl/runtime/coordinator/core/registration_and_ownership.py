@@ -15,7 +15,7 @@ from whesl.model.states import TaskState
 from whesl.runtime.coordinator.core import clock_offset, contested_claims
 from whesl.runtime.coordinator.core.dependents_and_names import identify
 from whesl.runtime.coordinator.core.events_and_commands import RequeueEnded
-from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks, workflow_recovery_sequence
+from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks, workflow_recovery_sequence
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
@@ -84,7 +84,7 @@ def _refuse(transition: Transition, entry: TaskEntry, peer: str, message: Regist
     transition.say(f"{entry.id}: claim {message.claim} refused: {reason}")
     transition.send(peer, Welcome(task=message.task, admitted=False, reason=reason, coordinator=NAME))
     if entry.state is TaskState.UNOBSERVED:
-        requeue_and_silent_tasks.look(transition, entry)
+        silent_tasks.look(transition, entry)
 
 
 def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
@@ -136,7 +136,7 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
     The requeue ends here so that the new run's first attempt gets the configuration that the recovery
     changed.
     """
-    order = requeue_and_silent_tasks.pending_requeue(transition, entry)
+    order = requeue_orders.pending_requeue(transition, entry)
     if order is not None:
         workflow_recovery_sequence.on_requeue_ended(
             transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE)
@@ -169,7 +169,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
         if known.granted:
             workflow_recovery_sequence.send_grant(transition, known, entry.peer)
         elif known.decision:
-            requeue_and_silent_tasks.send_decision(transition, known, entry.peer)
+            requeue_orders.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():
         if control.task == entry.id:
             transition.send(entry.peer, control.message(entry.alias or entry.id, transition.now))

@@ -19,7 +19,7 @@ from whesl.runtime.coordinator.core import raising
 from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.runtime.coordinator.core.events_and_commands import Stop
 from whesl.runtime.coordinator.core.raising import RefusalError
-from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
@@ -171,7 +171,7 @@ def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> Non
     """Cancel a task whose isolator is not in reach: it has not started, or it is silent."""
     transition.record(records.ControlDone(id=control, task=entry.id))
     transition.finished(entry, TaskState.CANCELLED, -1, "cancelled by a person", ToldBy.COORDINATOR)
-    requeue_and_silent_tasks.cancel_job(transition, entry)
+    requeue_orders.cancel_job(transition, entry)
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
         raise RefusalError(f"there is no task {message.target!r}")
     given = message.arguments
     another = entry.claim and given.get("job") != entry.job_id
-    again = entry.claim and requeue_and_silent_tasks.pending_requeue(transition, entry) is not None
+    again = entry.claim and requeue_orders.pending_requeue(transition, entry) is not None
     if another or again or entry.state.final:
         return {"task": entry.id, "state": entry.state.value}
     try:
@@ -194,7 +194,7 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
         raise RefusalError(f"the end of a job could not be read: {error}") from None
     if not state.ended:
         raise RefusalError(f"a job that is {state.value} has not ended")
-    requeue_and_silent_tasks.ended_unheard(
+    silent_tasks.ended_unheard(
         transition, entry, given.get("job", ""), state, given.get("word", state.value), code
     )
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}

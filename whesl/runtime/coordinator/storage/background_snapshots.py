@@ -49,13 +49,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 class Snapshotter:
     """Writes the snapshots of one journal, for its only writer.
 
-        Args:
-    journal: the journal; only the loop's thread uses it.
-            begun: the snapshot that the coordinator started from.
-            limits: when snapshots are written, and old records moved.
-            clock: seconds, monotonic.
+    Args:
+        journal: the journal; only the loop's thread uses it.
+        begun: the snapshot that the coordinator started from.
+        limits: when snapshots are written, and old records moved.
+        clock: seconds, monotonic.
 
-        ``trouble`` says why snapshots fail, '' while they succeed.
+    ``trouble`` says why snapshots fail, '' while they succeed.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from whesl.model.states import JobState
 from whesl.runtime.coordinator.core.events_and_commands import JobSeen
-from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
@@ -30,7 +30,7 @@ def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
     transition.record(
         records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code, reason=told)
     )
-    requeue_and_silent_tasks.look(transition, transition.state.tasks[entry.id], every=0.0)
+    silent_tasks.look(transition, transition.state.tasks[entry.id], every=0.0)
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
@@ -42,13 +42,13 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
     """
     entry = transition.state.tasks.get(event.task)
     known = entry is not None and entry.live and entry.job_id == event.job_id
-    if entry is None or not known or not requeue_and_silent_tasks.asked_of(transition, entry):
-        requeue_and_silent_tasks.on_job_seen(transition, event)
+    if entry is None or not known or not silent_tasks.asked_of(transition, entry):
+        silent_tasks.on_job_seen(transition, event)
         return
     assert entry.parted is not None
     transition.volatile(looking=transition.state.volatile.looking.without(entry.id))
     record = event.record
-    began = requeue_and_silent_tasks.runs(entry)
+    began = requeue_orders.runs(entry)
     if record is not None and (record.state is JobState.PENDING or record.restarts > began):
         told, reason = entry.parted, f"job {entry.job_id} was requeued, and runs again"
         transition.record(records.Unobserved(task=entry.id, reason=reason))
@@ -60,8 +60,8 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         transition.say(f"{entry.id}: {reason}")
     elif record is not None and record.state.ended:
         word = record.raw_state or record.state.value
-        requeue_and_silent_tasks.ended_as_told(transition, entry, record.state, word)
+        silent_tasks.ended_as_told(transition, entry, record.state, word)
     elif transition.now - entry.state_time >= transition.state.settings.look:
         # Only the task was ended, or the scheduler does not answer: the reported end counts. A new run of the
         # job would register.
-        requeue_and_silent_tasks.ended_as_told(transition, entry, JobState.UNKNOWN, "")
+        silent_tasks.ended_as_told(transition, entry, JobState.UNKNOWN, "")

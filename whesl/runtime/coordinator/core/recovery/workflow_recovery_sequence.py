@@ -18,7 +18,7 @@ from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOu
 from whesl.model.workflow import Task
 from whesl.runtime.coordinator.core.dependents_and_names import dependents
 from whesl.runtime.coordinator.core.events_and_commands import RequeueEnded, RunStep, StepEnded
-from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.runtime.coordinator.core.recovery import requeue_orders
 from whesl.runtime.coordinator.core.recovery.coordinator_step_plan import exception_of, own_steps
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import (
     apply_changes,
@@ -204,11 +204,9 @@ def on_step_ended(transition: Transition, event: StepEnded) -> None:
 
 def _conclude(transition: Transition, recovery: Recovery) -> None:
     if recovery.origin is Origin.ESCALATION:
-        requeue_and_silent_tasks.decide(transition, recovery)
+        requeue_orders.decide(transition, recovery)
     elif recovery.requeue and not recovery.refused:
-        if why := requeue_and_silent_tasks.order_requeue(
-            transition, recovery.task, recovery.exception, recovery.id
-        ):
+        if why := requeue_orders.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
             refuse(transition, recovery.id, why)
     elif recovery.origin is Origin.REQUEST:
         grant(transition, recovery)
@@ -357,7 +355,7 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
     known = transition.state.recoveries.get(key)
     if known is not None and known.raised.time == raised.time:
         if known.decision:
-            requeue_and_silent_tasks.send_decision(transition, known, peer)
+            requeue_orders.send_decision(transition, known, peer)
         return
     became = counted(transition, raised)
     workflow = transition.state.workflows.get(entry.workflow)
@@ -394,7 +392,7 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
         if recovery is not None:
             apply_changes(transition, recovery)
             if recovery.origin is Origin.ESCALATION:
-                requeue_and_silent_tasks.settle(transition, recovery, Verdict.REQUEUE, order.because)
+                requeue_orders.settle(transition, recovery, Verdict.REQUEUE, order.because)
             else:
                 transition.record(records.Closed(recovery=recovery.id, task=order.task, outcome="requeued"))
         return
@@ -402,9 +400,9 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
     transition.say(f"{order.task}: {reason}")
     entry = transition.state.tasks[order.task]
     if recovery is None or entry.parted:
-        requeue_and_silent_tasks.give_up(transition, entry, reason)
+        requeue_orders.give_up(transition, entry, reason)
     elif recovery.origin is Origin.ESCALATION:
-        requeue_and_silent_tasks.settle(transition, recovery, Verdict.FAIL, reason)
+        requeue_orders.settle(transition, recovery, Verdict.FAIL, reason)
     else:
         refuse(transition, recovery.id, reason)
 
