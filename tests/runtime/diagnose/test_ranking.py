@@ -30,6 +30,16 @@ def test_an_error_after_which_the_work_went_on_is_none() -> None:
     assert told(died) == ("filesystem-full", 402)
 
 
+def test_an_exception_that_python_ignores_is_no_cause() -> None:
+    ignored = (
+        "Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a2b3c4d50>\n"
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/multiprocessing/connection.py", line 132\n'
+        "OSError: [Errno 9] Bad file descriptor\n"
+    )
+    assert why(STEPS + ignored).outcome is not Outcome.FAILED
+    assert told(STEPS + ignored + "KeyError: 'x'\n") == ("segfault/app-bug", 205)
+
+
 def test_what_others_meet_later_stays_the_cause() -> None:
     log = (
         "kernel: NVRM: Xid (PCI:0000:44:00): 79, GPU has fallen off the bus.\n"

@@ -39,6 +39,8 @@ _CAUSE = 55  # least strength of a line that alone can be a cause
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
+_TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
+_IGNORED = "general.exception-ignored"
 
 # Lower bounds of levels of strength; within a level the order in time decides.
 _LEVELS = (75, 55, 40, 25, 10)
@@ -108,6 +110,9 @@ class _Weighing:
         elif entry.lasting and after >= _MANY:
             score -= 30
             reasons.append(f"{after} steps of other ranks follow")
+        if _place(finding) in self._ignored:
+            score -= 60
+            reasons.append("Python ignores this exception")
         explaining = self._explaining(finding)
         if explaining is not None:
             score = min(score, explaining.entry.strength // 2)
@@ -121,6 +126,16 @@ class _Weighing:
             score += 10
             reasons.append(f"the resource manager says {accounting.state}")
         return Candidate(finding=finding, score=score, reasons=tuple(reasons))
+
+    @cached_property
+    def _ignored(self) -> frozenset[tuple[int, int]]:
+        """The places of exceptions of which Python says, just before them, that it ignores them."""
+        exceptions = [_place(finding) for finding in self._findings if finding.entry.general]
+        found = set()
+        for number, line in (_place(f) for f in self._observed.findings if f.entry.name == _IGNORED):
+            first = exceptions[bisect_right(exceptions, (number, line)) :][:1]
+            found.update(place for place in first if place[0] == number and place[1] <= line + _TRACEBACK)
+        return frozenset(found)
 
     @cached_property
     def _steps(self) -> dict[tuple[int, int | None], list[int]]:
