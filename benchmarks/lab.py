@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from whesl.lab.readers import swf
 from whesl.lab.simulators.cluster import plain_event_loop, policy_object_event_loop, simulation_records
-from whesl.lab.simulators.cluster.running_jobs import enter, leave, pop, push
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.placement.policies.easy import Easy, may_overtake, reservation
@@ -47,6 +46,93 @@ simulator = Simulator(sys.argv[1], sys.argv[2], EASYBackfilling(FirstFit()), sta
                       show_statistics=False, scheduling_output=True)
 simulator.start_simulation()
 """
+
+
+@jit
+def push(times: NDArray[np.float64], items: NDArray[np.int64], count: int, time: float, item: int) -> None:
+    """Put an item into a binary heap."""
+    at = count
+    while at > 0:
+        parent = (at - 1) >> 1
+        if times[parent] <= time:
+            break
+        times[at] = times[parent]
+        items[at] = items[parent]
+        at = parent
+    times[at] = time
+    items[at] = item
+
+
+@jit
+def pop(times: NDArray[np.float64], items: NDArray[np.int64], count: int) -> int:
+    """Remove the item with the least time from a heap, and return the item."""
+    first = int(items[0])
+    count -= 1
+    time = times[count]
+    item = items[count]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= count:
+            break
+        if child + 1 < count and times[child + 1] < times[child]:
+            child += 1
+        if times[child] >= time:
+            break
+        times[at] = times[child]
+        items[at] = items[child]
+        at = child
+    times[at] = time
+    items[at] = item
+    return first
+
+
+@jit
+def enter(
+    ends: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    items: NDArray[np.int64],
+    count: int,
+    end: float,
+    size: int,
+    item: int,
+) -> None:
+    """Insert an attempt into the list in ascending order of latest ends, after equal ends."""
+    at = count
+    while at > 0 and ends[at - 1] > end:
+        ends[at] = ends[at - 1]
+        sizes[at] = sizes[at - 1]
+        items[at] = items[at - 1]
+        at -= 1
+    ends[at] = end
+    sizes[at] = size
+    items[at] = item
+
+
+@jit
+def leave(
+    ends: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    items: NDArray[np.int64],
+    count: int,
+    end: float,
+    item: int,
+) -> None:
+    """Remove an attempt from the list."""
+    at = 0
+    behind = count
+    while at < behind:
+        middle = (at + behind) >> 1
+        if ends[middle] < end:
+            at = middle + 1
+        else:
+            behind = middle
+    while items[at] != item:
+        at += 1
+    for place in range(at, count - 1):
+        ends[place] = ends[place + 1]
+        sizes[place] = sizes[place + 1]
+        items[place] = items[place + 1]
 
 
 @jit

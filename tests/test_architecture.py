@@ -79,7 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": {"model"},
     "lab/campaigns": {"files", "lab/execution", "lab/results", "model"},
     "lab/execution": {"model"},
-    "lab/native": {"files"},
+    "lab/native": {"files", "prediction/failures"},
     "lab/predictor_evaluation": {
         "files",
         "lab/execution",

@@ -48,10 +48,6 @@ if TYPE_CHECKING:
         """
         return function
 
-    def jitable(function: Function) -> Function:
-        """Return the function unchanged; compiled functions may call it."""
-        return function
-
 else:
     try:
         numba = importlib.import_module("numba") if compiles() else None
@@ -64,7 +60,7 @@ else:
             """Return the function unchanged."""
             return function
 
-        jit_inner = jitable = jit
+        jit_inner = jit
 
     else:
         COMPILES = not numba.config.DISABLE_JIT
@@ -74,7 +70,6 @@ else:
         # none.
         _CACHE = bool(numba.config.CACHE_DIR)
         jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)
-        jitable = importlib.import_module("numba.extending").register_jitable
 
         def jit(function):
             """Compile a function when it is first called, and keep the machine code for later processes."""

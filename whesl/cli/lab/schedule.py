@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation import Simulation
     from whesl.prediction.failures.failure_history import History
 
-# Number of jobs with the policy `reliable` up to which numba is not used: loading numba and cached machine
-# code takes two seconds, compiling ten seconds of processor time.
-_PLAIN_RELIABLE = 4_000
-
 
 @click.command()
 @parameters
@@ -61,6 +57,8 @@ def schedule(
     from whesl.lab.simulators.cluster import simulation_records
     from whesl.prediction import compile_choice
 
+    # Loading numba takes longer than most simulations, and its modules choose when they are loaded.
+    compile_choice.in_plain_python()
     read = swf.read(log_file, strict=strict)
     nodes = processors or read.processors()
     if nodes is None:
@@ -71,10 +69,6 @@ def schedule(
     work, excluded = simulation_records.workload(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
-    # Plain Python has to be chosen before modules with compiled functions are loaded.
-    if policy == "reliable" and len(work.job) <= _PLAIN_RELIABLE:
-        compile_choice.in_plain_python()
-
     from whesl.lab.results.result_writers import as_json
     from whesl.lab.simulators.cluster.simulation import simulate
     from whesl.lab.simulators.cluster.simulation_records import spans

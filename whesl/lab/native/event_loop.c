@@ -1,4 +1,4 @@
-/* FCFS, EASY and conservative backfilling on individual nodes, which may fail.
+/* FCFS, EASY, conservative backfilling and `reliable` on individual nodes, which may fail.
  *
  * At equal times the order is: ends of jobs, failures and repairs, arrivals, one pass of the policy. A job whose node
  * fails is killed, waits again at its place by arrival, and resumes from its own last checkpoint.
@@ -6,10 +6,12 @@
  * EASY: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995. Conservative backfilling: A. Mu'alem, D. Feitelson,
  * IEEE TPDS 12(6), 2001: a job that arrives gets the earliest reservation beside all running and reserved jobs; when
  * nodes become free before a job's estimated end, each reservation, in the queue's order, moves to its earliest time.
+ * `reliable`: EASY, but a job takes the nodes of least risk, or waits where that saves more than it costs.
  */
 #include "machine.h"
 #include "waiting_jobs.h"
 #include "reservations.h"
+#include "reliable.h"
 
 static void release(Machine *m, whole attempt, double now) {
     whole job = m->job[attempt];
@@ -54,7 +56,10 @@ static void start_job(Machine *m, whole job, double now) {
     m->start[attempt] = now;
     m->end[attempt] = INFINITY;
     m->killed[attempt] = 0;
-    take(m, m->size[job]);
+    if (m->policy == RELIABLE)
+        take_chosen(m, m->size[job]);
+    else
+        take(m, m->size[job]);
     if (m->owner)
         for (whole run = m->offsets[attempt]; run < m->runs->count; run++)
             for (whole node = 0; node < m->runs->length[run]; node++)
@@ -86,37 +91,39 @@ static void start_reserved(Machine *m, whole fresh, double now) {
     }
 }
 
-/* Start jobs in order of arrival until one, the head, does not fit; under EASY, also start jobs that do not delay it.
+/* Start jobs in order of arrival until one, the head, waits; but under FCFS, also start jobs that do not delay it.
  *
  * While no node is released, the head's reservation holds, and no earlier job behind the head can start. */
 static void start_in_order(Machine *m, whole fresh, double now) {
+    if (now >= m->due)
+        m->stale = 1;
     if (m->stale || m->head < 0) {
         m->head = -1;
+        m->due = INFINITY;
         fresh = m->first;
     }
-    while (m->head < 0 && m->free > 0 && !m->full) {
-        whole job = next_waiting(m, fresh);
-        m->first = job < 0 ? m->arrived : job;
-        if (job < 0)
-            return;
-        if (m->size[job] <= m->free)
-            start_job(m, job, now);
-        else {
-            m->head = job;
-            m->stale = 0;
-            if (m->policy == EASY)
+    while (m->free > 0 && !m->full) {
+        whole job;
+        if (m->head < 0) {
+            job = next_waiting(m, fresh);
+            m->first = job < 0 ? m->arrived : job;
+            if (job >= 0 && m->size[job] > m->free) {
+                m->head = job;
+                m->stale = 0;
                 reserve(m);
-        }
-        fresh = job + 1;
-    }
-    while (m->policy == EASY && m->head >= 0 && m->free > 0 && !m->full) {
-        whole job = fitting(m, fresh, now);
+                fresh = job + 1;
+                continue;
+            }
+        } else
+            job = m->policy == FCFS ? -1 : fitting(m, fresh, now);
         if (job < 0)
             return;
-        if (now + m->limit[job] > m->shadow)
+        fresh = job + 1;
+        if (m->policy == RELIABLE && !choose(m, job, now))
+            continue;
+        if (m->head >= 0 && now + m->limit[job] > m->shadow)
             m->extra -= m->size[job];
         start_job(m, job, now);
-        fresh = job + 1;
     }
 }
 
@@ -172,19 +179,20 @@ void forget(Runs *runs) {
 /* Simulate jobs to the end, and return the number of attempts, or -1 if memory is lacking.
  *
  * Jobs are in order of submission; `left` and `limit`, their run times and estimates, are changed. `promise` receives
- * the first reservations of conservative backfilling. Arrays of attempts have room for each job and each failure.
+ * the first reservations of conservative backfilling; `reliable` alone asks `predictor`. Arrays of attempts have room for each job and each failure.
  * `runs` is empty before the call; the caller frees it with `forget`. A job that never fits, because nodes stay down,
  * has no attempt. */
 whole simulate(
     int policy, whole nodes, whole count, const double *submit, const whole *size, double *left, double *limit,
     const double *checkpoint, double *promise, whole changes, const double *fault_time, const whole *fault_node,
-    const uint8_t *fault_up, whole *job, double *start, double *end, uint8_t *killed, whole *offsets, Runs *runs
+    const uint8_t *fault_up, const Predictor *predictor, whole *job, double *start, double *end, uint8_t *killed,
+    whole *offsets, Runs *runs
 ) {
     Machine m = {
         .policy = policy, .nodes = nodes, .count = count, .submit = submit, .size = size, .left = left, .limit = limit,
         .checkpoint = checkpoint, .promise = promise, .job = job, .start = start, .end = end, .killed = killed,
         .offsets = offsets, .runs = runs, .head = -1, .shadow = INFINITY, .due = INFINITY, .stale = 1, .hi = 1,
-        .parts = 64,
+        .parts = 64, .predictor = predictor,
     };
     whole most = nodes < count ? nodes : count, words = (count >> 6) + 1, groups = (words >> 6) + 1;
     m.free_nodes = array(&m, (nodes >> 6) + 1, sizeof *m.free_nodes);
@@ -198,6 +206,8 @@ whole simulate(
     m.heap = array(&m, most + changes + 1, sizeof *m.heap);
     m.items = array(&m, most + changes + 1, sizeof *m.items);
     m.begin = array(&m, policy == CONSERVATIVE ? count : 0, sizeof *m.begin);
+    m.chosen = array(&m, policy == RELIABLE ? nodes : 0, sizeof *m.chosen);
+    m.other = array(&m, policy == RELIABLE ? nodes : 0, sizeof *m.other);
     m.times = array(&m, m.parts, sizeof *m.times);
     m.frees = array(&m, m.parts, sizeof *m.frees);
     if (!m.full) {
@@ -211,8 +221,8 @@ whole simulate(
         set_free(&m, 0, nodes);
         run(&m, changes, fault_time, fault_node, fault_up);
     }
-    void *made[] = {m.free_nodes, m.owner, m.waits, m.words, m.groups, m.latest, m.sizes,
-                    m.listed,     m.heap,  m.items, m.begin, m.times,  m.frees};
+    void *made[] = {m.free_nodes, m.owner, m.waits, m.words,  m.groups, m.latest, m.sizes, m.listed,
+                    m.heap,       m.items, m.begin, m.chosen, m.other,  m.times,  m.frees};
     for (size_t at = 0; at < sizeof made / sizeof *made; at++)
         free(made[at]);
     return m.full ? -1 : m.attempts;

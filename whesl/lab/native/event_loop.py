@@ -1,8 +1,9 @@
-"""FCFS, EASY and conservative backfilling in C (``event_loop.c``) as functions of NumPy arrays."""
+"""The policies of one cluster in C (``event_loop.c``) as functions of NumPy arrays."""
 
 from __future__ import annotations
 
 import ctypes
+import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-POLICIES = ("fcfs", "easy", "conservative")  # in the order of the policies' numbers in machine.h
+    from whesl.prediction.failures.compiled_predictor import Compiled
+
+POLICIES = ("fcfs", "easy", "conservative", "reliable")  # in the order of the policies' numbers in machine.h
 
 
 class _Runs(ctypes.Structure):
@@ -31,6 +34,7 @@ def simulate(
     nodes: int,
     jobs: Sequence[NDArray[Any]],
     faults: Sequence[NDArray[Any]],
+    predictor: Compiled | None = None,
 ) -> tuple[list[NDArray[Any]], NDArray[np.float64]] | None:
     """Simulate jobs to the end; return None where the C functions cannot be compiled.
 
@@ -41,6 +45,7 @@ def simulate(
             estimates and intervals between checkpoints in seconds; each of shape (jobs,).
         faults: arrays of times in seconds, ascending; indices of nodes; whether the node comes back (else it
             fails); each of shape (changes,).
+        predictor: the predictor that ``reliable`` asks, of at least ``nodes`` nodes.
 
     Returns:
         All attempts, as the fields of ``whesl.lab.simulators.cluster.simulation_records.Attempts``, and each
@@ -63,6 +68,7 @@ def simulate(
     promise = np.empty(count if policy == "conservative" else 0)
     job, offsets = np.empty(room, np.int64), np.empty(room + 1, np.int64)
     start, end, killed = np.empty(room), np.empty(room), np.empty(room, np.bool_)
+    asked, _arrays = (None, []) if predictor is None else _structure(predictor)
     runs = _Runs()
     call = found.simulate
     call.restype = ctypes.c_int64
@@ -72,7 +78,9 @@ def simulate(
         ctypes.c_int64(count),
         *map(pointer, (submit, size, left, limit, checkpoint, promise)),
         ctypes.c_int64(changes),
-        *map(pointer, (time, node, up, job, start, end, killed, offsets)),
+        *map(pointer, (time, node, up)),
+        asked,
+        *map(pointer, (job, start, end, killed, offsets)),
         ctypes.byref(runs),
     )
     # The pointers are null when there are no runs, and NumPy makes no array of a null pointer.
@@ -85,6 +93,18 @@ def simulate(
         raise MemoryError(f"no memory for {count} jobs on {nodes} nodes")
     each = [values[:attempts] for values in (job, start, end, killed)]
     return [*each, offsets[: attempts + 1], first, length], promise
+
+
+def _structure(predictor: Compiled) -> tuple[bytes, list[NDArray[Any]]]:
+    """Return a predictor as the structure of ``predictor.h``, and the arrays that the structure points to."""
+    arrays = [
+        np.asarray(values, np.int64 if name.endswith("offsets") or name == "curve" else np.float64, order="C")
+        for name, values in predictor._asdict().items()
+    ]
+    fields = [
+        struct.pack("P", values.ctypes.data) if values.ndim else struct.pack("d", values) for values in arrays
+    ]
+    return b"".join((*fields, struct.pack("q", len(predictor.ages)))), arrays
 
 
 def apart(

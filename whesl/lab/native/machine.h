@@ -5,7 +5,9 @@
 #include <string.h>
 
 typedef int64_t whole;
-enum { FCFS, EASY, CONSERVATIVE };
+#include "predictor.h"
+
+enum { FCFS, EASY, CONSERVATIVE, RELIABLE };
 enum { SPANS = 16 };
 
 /* Runs of consecutive nodes: the first node and the number of nodes of each run. */
@@ -23,6 +25,12 @@ typedef struct {
 typedef struct {
     double begin, end;
 } Span;
+
+/* A free node, the key by which a job takes nodes, and the logarithm of its probability to survive the job. */
+typedef struct {
+    whole node;
+    double key, safe;
+} Candidate;
 
 /* The arrays submit, size, left, limit, checkpoint, promise and begin have an element per job. The arrays job, start,
  * end, killed and offsets (into the runs) have an element per attempt, in order of start. All times are in seconds. */
@@ -50,23 +58,30 @@ typedef struct {
     whole *frees;
     Span risen[SPANS]; /* spans in which reserved nodes became free since the last pass */
     whole spans;
-    double due; /* begin of the next reservation */
+    double due; /* begin of the next reservation, or time at which `reliable` looks at a job again */
+    const Predictor *predictor;
+    Candidate *chosen, *other; /* the nodes that `reliable` chose; each array has room for all nodes */
 } Machine;
 
 static uint64_t ones(whole begin, whole count) {
     return count >= 64 ? ~0ULL : ((1ULL << count) - 1) << begin;
 }
 
+/* Add consecutive integers to a set, or remove them from it. */
+static void flip(uint64_t *bits, whole begin, whole count) {
+    while (count > 0) {
+        whole low = begin & 63, many = count < 64 - low ? count : 64 - low;
+        bits[begin >> 6] ^= ones(low, many);
+        begin += many;
+        count -= many;
+    }
+}
+
 static void set_free(Machine *m, whole begin, whole count) {
     if (begin >> 6 < m->hint)
         m->hint = begin >> 6;
     m->free += count;
-    while (count > 0) {
-        whole low = begin & 63, many = count < 64 - low ? count : 64 - low;
-        m->free_nodes[begin >> 6] |= ones(low, many);
-        begin += many;
-        count -= many;
-    }
+    flip(m->free_nodes, begin, count);
 }
 
 /* Return an array with room for `room` elements; the array as it was, and `full` set, where there is no memory. */

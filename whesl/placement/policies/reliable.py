@@ -20,13 +20,14 @@ import numpy as np
 from whesl.model.errors import UsageError
 from whesl.placement.policies.easy import may_overtake, reservation
 from whesl.placement.policies.port import Decisions
-from whesl.prediction.failures.compiled_predictor import Compiled, probabilities, probability
-from whesl.prediction.numba_jit import COMPILES, jit, jitable
+from whesl.prediction.failures.compiled_predictor import probabilities
+from whesl.prediction.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.placement.policies.port import View
+    from whesl.prediction.failures.compiled_predictor import Compiled
     from whesl.prediction.failures.port import Predictor
 
 AFTERWARDS = 1e-6
@@ -73,11 +74,8 @@ def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
     return loss - later > wait * nodes
 
 
-@jitable
 def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the order in which a job takes nodes, the best first.
-
-    A site's service calls this function uncompiled, since compilation takes seconds of processor time.
 
     Args:
         during: the probability that each node fails while the job runs.
@@ -87,53 +85,10 @@ def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> 
     return np.argsort(hazard - AFTERWARDS * afterwards, kind="mergesort")
 
 
-@jit
-def select(
-    compiled: Compiled,
-    pool: NDArray[np.int64],
-    count: int,
-    size: int,
-    start: float,
-    duration: float,
-    known: float,
-    chosen: NDArray[np.int64],
-) -> float:
-    """Choose the nodes of least risk.
-
-    Args:
-        compiled: the predictor.
-        pool: indices of candidate nodes, ascending.
-        count: number of entries of ``pool`` that are valid, ``size`` or more.
-        size: number of nodes that the job needs.
-        start: start of the job, in seconds.
-        duration: duration of the job, in seconds.
-        known: failures after this time are not used, in seconds.
-        chosen: array that receives the chosen nodes, ascending.
-
-    Returns:
-        The probability that one of the chosen nodes fails while the job runs.
-    """
-    during = np.empty(count)
-    afterwards = np.empty(count)
-    for at in range(count):
-        node = pool[at]
-        during[at] = probability(compiled, node, start, duration, known)
-        afterwards[at] = probability(compiled, node, start + duration, duration, known)
-    order = least_risk(during, afterwards)[:size]
-    order.sort()
-    total = 0.0
-    for at in range(size):
-        chosen[at] = pool[order[at]]
-        total -= np.log(max(1.0 - during[order[at]], CERTAIN))
-    return float(1.0 - np.exp(-total))
-
-
 def risks(
     compiled: Compiled, pool: NDArray[np.int64], start: float, duration: float, known: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each candidate's cumulative hazard while a job runs, and the key that ``select`` sorts by.
-
-    This function works on whole arrays, for schedulers whose Python has no numba.
+    """Return each candidate's cumulative hazard while a job runs, and the key by which a job takes nodes.
 
     Args:
         compiled: the predictor.
@@ -163,15 +118,22 @@ def choose(
         duration: longest run time of the job, in seconds.
         checkpoint: the job's interval between checkpoints, in seconds; ``inf`` without checkpoints.
     """
-    compiled = predictor.compiled()
-    if COMPILES:
-        chosen = np.empty(size, dtype=np.int64)
-        chance = select(compiled, free, len(free), size, now, duration, now, chosen)
-    else:
-        hazard, key = risks(compiled, free, now, duration, now)
-        order = np.sort(np.argsort(key, kind="mergesort")[:size])
-        chosen, chance = free[order], float(1.0 - np.exp(-hazard[order].sum()))
-    return Choice(chosen, chance, expected_loss(chance, size, duration, checkpoint))
+    return _least_risk(predictor, free, size, now, duration, checkpoint, now)
+
+
+def _least_risk(
+    predictor: Predictor,
+    pool: NDArray[np.int64],
+    size: int,
+    start: float,
+    duration: float,
+    checkpoint: float,
+    known: float,
+) -> Choice:
+    hazard, key = risks(predictor.compiled(), pool, start, duration, known)
+    order = np.sort(np.argsort(key, kind="mergesort")[:size])
+    chance = float(1.0 - np.exp(-hazard[order].sum()))
+    return Choice(pool[order], chance, expected_loss(chance, size, duration, checkpoint))
 
 
 class Reliable:
@@ -207,10 +169,8 @@ class Reliable:
             choice = choose(predictor, free, size, now, estimate, checkpoint)
             if choice.loss > 0 and ends and now < ends[0] <= queue.submit[at] + estimate:
                 pool = np.sort(np.concatenate([free, parts[0]]))
-                later = np.empty(size, dtype=np.int64)
-                chance = select(predictor.compiled(), pool, len(pool), size, ends[0], estimate, now, later)
-                loss = expected_loss(chance, size, estimate, checkpoint)
-                if worth_waiting(choice.loss, loss, ends[0] - now, size):
+                later = _least_risk(predictor, pool, size, ends[0], estimate, checkpoint, now)
+                if worth_waiting(choice.loss, later.loss, ends[0] - now, size):
                     again = min(again, ends[0])
                     if not head:
                         shadow, extra, head = ends[0], len(pool) - size, True

@@ -2,7 +2,8 @@
 
 A node's probability of failing in [start, start + duration) is made of three independent parts: a cumulative
 hazard since the node's last known anchor, periodic failures, and predicted failures at given times.
-``probability`` serves compiled loops; ``probabilities`` computes the same for whole NumPy arrays.
+``probability`` serves loops that numba compiles, and ``whesl/lab/native/predictor.h`` is the same in C;
+``probabilities`` computes the same for whole NumPy arrays.
 """
 
 from __future__ import annotations

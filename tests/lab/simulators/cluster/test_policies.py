@@ -1,4 +1,4 @@
-"""The compiled loop, the plain one and a slow reference give the same attempts; what each policy promises."""
+"""The loop in C, those in plain Python and a slow reference give the same attempts; what each policy promises."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whesl.placement.policies.easy import Easy
 from whesl.placement.policies.fcfs import Fcfs
 from whesl.placement.policies.port import Decisions, View
 from whesl.placement.policies.reliable import Reliable, choose, expected_loss
-from whesl.prediction.failures import given_accuracy
+from whesl.prediction.failures import given_accuracy, periodic_and_survival_prediction
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.port import Predictor
 
@@ -205,6 +205,22 @@ def test_choice_of_nodes() -> None:
     every = choose(predictor, free, 5, 0.0, 100.0, 20.0)
     assert every.probability == pytest.approx(1.0)
     assert every.loss == pytest.approx(expected_loss(1.0, 5, 100.0, 20.0)) == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("now", [3_000.0, 9_100.0])
+def test_a_fitted_predictor_gives_the_same_nodes_in_c(now: float) -> None:
+    """Node 0 fails each 1,000 seconds; the other nodes failed once each, and so have different risks."""
+    periodic = [(0, 1000.0 * turn, 1000.0 * turn + 1) for turn in range(1, 9)]
+    once = [(node, 700.0 * node, 710.0 * node) for node in range(1, 12)]
+    history = merged(12, 0.0, 9_000.0, periodic + once)
+    predictor = periodic_and_survival_prediction.fit(history, tolerance=5.0)
+    assert len(predictor.compiled().period) == 1
+    for size in range(1, 12):
+        one = np.ones(1)
+        work = Workload(np.arange(1), now * one, np.full(1, size), 900.0 * one, 900.0 * one, np.inf * one)
+        found = simulate(work, 12, "reliable", predictor=predictor).attempts
+        plain = policy_object_event_loop.simulate(work, 12, Reliable(), predictor=predictor)
+        assert rows(found) == rows(plain)
 
 
 def test_reliable_loses_less_than_easy() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Predictor
 
-POLICIES = (*event_loop.POLICIES, "reliable")
+POLICIES = event_loop.POLICIES
 
 
 class Simulation(NamedTuple):
@@ -85,27 +85,23 @@ def simulate(
             f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and "
             f"the machine has {nodes}"
         )
-    if predictor is not None and policy == "reliable":
-        attempts, promised = _reliable(work, nodes, history, predictor), np.empty(0)
-    elif (found := event_loop.simulate(policy, nodes, work[1:], faults)) is not None:
+    asked = predictor.compiled() if predictor is not None and policy == "reliable" else None
+    if (found := event_loop.simulate(policy, nodes, work[1:], faults, asked)) is not None:
         attempts, promised = Attempts(*found[0]), found[1]
     elif policy == "conservative":
         attempts, promised = plain_conservative.simulate(work, nodes, history=history)
+    elif policy == "reliable":
+        # Imported late, since loading numba takes longer than most simulations of the other policies.
+        from whesl.lab.simulators.cluster import policy_object_event_loop
+        from whesl.placement.policies.reliable import Reliable
+
+        attempts, promised = (
+            policy_object_event_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor),
+            np.empty(0),
+        )
     else:
         attempts, promised = plain_event_loop.simulate(work, nodes, policy, history=history), np.empty(0)
     result = measures.outcome(work, attempts)
     return Simulation(
         policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
     )
-
-
-def _reliable(work: Workload, nodes: int, history: History | None, predictor: Predictor) -> Attempts:
-    # Imported late, since loading numba takes longer than most simulations of the other policies.
-    from whesl.lab.simulators.cluster import compiled_event_loop, policy_object_event_loop
-    from whesl.placement.policies.reliable import Reliable
-    from whesl.prediction import numba_jit
-
-    if numba_jit.COMPILES:
-        faults = simulation_records.faults(history, nodes)
-        return compiled_event_loop.simulate(work, nodes, faults, predictor.compiled())
-    return policy_object_event_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor)
