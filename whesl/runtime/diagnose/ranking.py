@@ -131,7 +131,7 @@ class _Weighing:
     def _ignored(self) -> frozenset[tuple[int, int]]:
         """The places of exceptions of which Python says, just before them, that it ignores them."""
         exceptions = [_place(finding) for finding in self._findings if finding.entry.general]
-        found = set()
+        found: set[tuple[int, int]] = set()
         for number, line in (_place(f) for f in self._observed.findings if f.entry.name == _IGNORED):
             first = exceptions[bisect_right(exceptions, (number, line)) :][:1]
             found.update(place for place in first if place[0] == number and place[1] <= line + _TRACEBACK)
