@@ -1,11 +1,11 @@
 """The append-only event journal: history and live stream, one writer and many readers.
 
-Names are loaded when they are used: a keeper writes a whole journal (``table``) and loads nothing else.
+Names are loaded at their first use: a keeper that writes a whole journal loads ``table`` and nothing else.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # the import of typing takes milliseconds
 if TYPE_CHECKING:
     from whesl.runtime.journal.consumer import CAUGHT_UP as CAUGHT_UP
     from whesl.runtime.journal.consumer import CaughtUp as CaughtUp

@@ -1,8 +1,8 @@
-"""Old records that were moved out of a journal: files beside it that are read as if they were still in it.
+"""Archive files of a journal: old records in files beside it, which readers see as part of the journal.
 
-A journal's state is in its snapshots; its older records are for people. They are copied to compressed files
-of JSON lines before they are removed from the journal: a reader that finds a gap in the numbers reads on in
-these files. Records that are in both places, since a daemon was killed in between, are read once.
+A journal's state is in its snapshots; its older records are for people. Old records are copied to compressed
+files of JSON lines before they are removed from the journal. A reader that finds a gap in the record numbers
+reads on in these files. A daemon that is killed in between leaves records in both places; they are read once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BROKEN = (EOFError, zlib.error, *UNDECODABLE)
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One journalled fact: its number (from 1), when (s since the epoch), its kind, its content as JSON."""
+    """One journalled fact: its number (from 1), time (s since the epoch), kind, and content as JSON."""
 
     seq: int
     time: float
@@ -43,7 +43,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Segment(NamedTuple):
-    """A file of old records, from one number to another, both included."""
+    """A file of old records with the numbers from ``first`` to ``last``, both included."""
 
     first: int
     last: int
@@ -58,10 +58,10 @@ def segments(journal: Path, of: int) -> list[Segment]:
     """Return the files of a journal's old records, the oldest first.
 
     Args:
-        journal: the journal's file, beside which they lie.
-        of: the checksum of the journal's first record; files of other journals are not looked at.
+        journal: the journal's file, beside which the files lie.
+        of: the checksum of the journal's first record; files of other journals are ignored.
 
-    Raises JournalError when the directory could not be read.
+    Raises JournalError when the directory cannot be read.
     """
     found = []
     try:
@@ -82,13 +82,13 @@ def segments(journal: Path, of: int) -> list[Segment]:
 def read(segment: Segment) -> Iterator[Record]:
     """Yield the records of a file.
 
-    Raises JournalError where it is damaged, FileNotFoundError when it has been removed.
+    Raises JournalError where the file is damaged, FileNotFoundError when it has been removed.
     """
-    import gzip  # no isolator ever needs it
+    import gzip  # imported here, since isolators never need it
 
     last = segment.first - 1
     try:
-        # The file is read in one piece, some MiB at most, so that a failed read can be repeated.
+        # The file (some MiB at most) is read in one piece, so that a failed read can be repeated.
         content = file_retry.retried(segment.path.read_bytes)
         with gzip.open(io.BytesIO(content), "rb") as file:
             for line in file:
@@ -108,7 +108,7 @@ def read(segment: Segment) -> Iterator[Record]:
                 hint="check the file system that holds them",
                 readable_after=segment.last,
             ) from error
-        damaged = "it is damaged"  # gzip.BadGzipFile, which has no number
+        damaged = "it is damaged"  # gzip.BadGzipFile has no errno
     else:
         if last == segment.last:
             return
@@ -122,11 +122,18 @@ def read(segment: Segment) -> Iterator[Record]:
 
 
 def between(journal: Path, of: int, after: int, before: int) -> Iterator[Record]:
-    """Yield the old records that there are between two numbers. Raises as ``read``."""
+    """Yield the old records between two numbers. Raises JournalError where a file is damaged.
+
+    Args:
+        journal: the journal's file.
+        of: the checksum of the journal's first record.
+        after: the number before the first wanted record.
+        before: the number after the last wanted record.
+    """
     for segment in segments(journal, of):
         if segment.last <= after or segment.first >= before:
             continue
-        with contextlib.suppress(FileNotFoundError):  # the oldest file was removed meanwhile
+        with contextlib.suppress(FileNotFoundError):  # the writer may remove the oldest file meanwhile
             for record in read(segment):
                 if after < record.seq < before:
                     yield record
@@ -136,15 +143,15 @@ def between(journal: Path, of: int, after: int, before: int) -> Iterator[Record]
 def put_away(
     journal: Path, of: int, records: Iterable[Record], *, breathe: Callable[[], None] = lambda: None
 ) -> Segment | None:
-    """Write records into a file of their own and read it again; None when there were none.
+    """Write records into a new file and read it again; return the file, None without any record.
 
     Args:
         journal: the journal's file.
-        of: the checksum of its first record.
-        records: in order.
+        of: the checksum of the journal's first record.
+        records: the records in the order of their numbers.
         breathe: called now and then; it may pause, so that other threads do not wait for this one.
 
-    Raises JournalError; then there is no such file.
+    Raises JournalError; then the file does not exist.
     """
     import gzip
 
@@ -186,9 +193,14 @@ def put_away(
 
 
 def shrink(journal: Path, of: int, most: int) -> list[Segment]:
-    """Remove the oldest files until the others have at most ``most`` bytes; return those removed.
+    """Remove the oldest files until the others have at most ``most`` bytes; return the removed files.
 
-    Unfinished files are removed, too. For the journal's writer alone.
+    Unfinished files are removed too. Only the journal's writer may call this.
+
+    Args:
+        journal: the journal's file.
+        of: the checksum of the journal's first record.
+        most: the most bytes that the remaining files may have.
     """
     removed = []
     with contextlib.suppress(OSError, JournalError):

@@ -1,7 +1,7 @@
 """Reading a journal while it grows: its history, then a sentinel, then new records.
 
-The shape is that of flux-core's journal consumer (``flux.abc.JournalConsumerBase``): one class, ``since``
-and a sentinel between past and present.
+The interface follows flux-core's journal consumer (``flux.abc.JournalConsumerBase``): one class, an argument
+``since``, and a sentinel between past and present.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CaughtUp:
 
 
 CAUGHT_UP = CaughtUp()
-_INTERVAL = 0.2  # seconds between looks at the file once everything was read
+_INTERVAL = 0.2  # seconds between checks for new records
 
 
 class JournalConsumer:
@@ -30,8 +30,8 @@ class JournalConsumer:
 
     Args:
         path: the journal's file.
-        since: the last number already seen, 0 for all.
-        clock: seconds, monotonic.
+        since: the number of the last record already seen, 0 for all records.
+        clock: returns monotonic time in seconds.
         sleep: waits for a number of seconds.
 
     Raises JournalError when there is no such journal.
@@ -53,7 +53,7 @@ class JournalConsumer:
         self._live = False
 
     def poll(self, timeout: float | None = None) -> Record | CaughtUp:
-        """Return the next record, or CAUGHT_UP once, when the history was read.
+        """Return the next record; return CAUGHT_UP once, at the end of the history.
 
         Args:
             timeout: seconds to wait for a record, None to wait for ever.

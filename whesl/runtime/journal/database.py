@@ -1,6 +1,6 @@
 """A journal's table in SQLite: its rows with their checksums, and the connection.
 
-While the file system fails for the moment, the connection is opened anew.
+After a passing error of the file system, the connection is opened anew.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ from whesl.runtime.journal.sqlite_errors import (
 from whesl.runtime.journal.table import SCHEMA, checksum
 
 T = TypeVar("T")
-# Numbers that are asked for one by one when a damaged table cannot be read through.
+# The most numbers to query one by one when a damaged table cannot be read in sequence.
 _MOST_SINGLE = 200_000
-# Decodes a JSON object without keeping anything of it, to check it.
+# Checks that a text is a JSON object; the decoded content is dropped.
 _ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
 _NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
 _BUSY_TIMEOUT = 10.0
-_WRITERS_BUSY_TIMEOUT = 1.0  # seconds that a daemon waits at a record that another process's lock holds up
-# Seconds for which a failed call is repeated. A daemon waits for its writes, and keeps records that failed.
+_WRITERS_BUSY_TIMEOUT = 1.0  # seconds that a daemon's write waits for another process's lock
+# Seconds for which failed writes and reads are repeated. Writes are shorter: a daemon waits for its writes
+# and keeps records that could not be written.
 WRITING, READING = 2.0, LIMIT
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.25
-# More frames than any log has.
+# A number of frames larger than that of any log.
 _UNCOUNTED = 1 << 40
 
 
@@ -54,10 +55,10 @@ class Database:
 
     Args:
         path: the file.
-        read_only: it has to exist, and is not written.
-        reserve: bytes of free pages in one that is made.
+        read_only: open for reading only; the file has to exist.
+        reserve: bytes of free pages in a new file.
 
-    ``wal``: whether it has a write-ahead log.
+    ``wal``: whether the journal has a write-ahead log.
     """
 
     def __init__(self, path: Path, *, read_only: bool, reserve: int) -> None:
@@ -70,7 +71,7 @@ class Database:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection. Raises JournalError when it was closed, sqlite3.Error, OSError."""
+        """The open connection. Raises JournalError after ``close``, sqlite3.Error, OSError."""
         if self._closed:
             raise JournalError(f"the journal {self.path} is closed", reason="closed")
         if self._db is None:
@@ -78,7 +79,7 @@ class Database:
         return self._db
 
     def open(self) -> None:
-        """Connect to the file that has the name now. Raises JournalError."""
+        """Connect to the file that now has the journal's name. Raises JournalError."""
         self.close()
         self._closed = False
         self.repeated(lambda _: None, "open")
@@ -89,12 +90,12 @@ class Database:
         self._let_go()
 
     def repeated(self, call: Callable[[sqlite3.Connection], T], doing: str, limit: float = READING) -> T:
-        """Return what a call returns; after an error of the file system it is made on a file opened anew.
+        """Make a call and return its result; after a passing error, reopen the file and repeat the call.
 
         Args:
-            call: uses the connection; it is also repeated when it was performed and failed all the same.
-            doing: the call in words, as in "write to".
-            limit: seconds from the first failure on.
+            call: uses the connection; may be repeated although it took effect before it failed.
+            doing: the call in words, for errors, as in "write to".
+            limit: seconds after the first failure for which the call is repeated.
 
         Raises JournalError.
         """
@@ -109,24 +110,35 @@ class Database:
                 if lasting or (not self.read_only and no_room(self.path.parent)):
                     raise self.explained(error, doing) from error
             if again:
-                self._let_go()  # a stale file handle stays useless
+                self._let_go()  # a stale file handle never recovers
             again = not again
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _passing(self, error: Exception) -> bool:
-        """Whether a failure says nothing about the file."""
+        """Whether an error may pass, so that it is no evidence of a damaged file."""
         if isinstance(error, OSError):
             return error.errno in TRANSIENT
-        # SQLite opens for reading what it could not open for writing.
+        # SQLite opens a file for reading only where it cannot open it for writing.
         return input_output(error) or ("readonly" in str(error) and os.access(self.path, os.W_OK))
 
     def row(self, query: str, values: Sequence[int] = (), doing: str = "read") -> Any:
-        """Return the first row of an answer, None when there is none. Raises JournalError."""
+        """Return the first row of a query's result, None when there is none. Raises JournalError.
+
+        Args:
+            query: the SQL query.
+            values: values of the query's parameters.
+            doing: the call in words, for errors.
+        """
         return self.repeated(lambda db: db.execute(query, values).fetchone(), doing)
 
     def explained(self, error: Exception, doing: str) -> JournalError:
-        """Return the JournalError for an error of SQLite or of the system."""
+        """Translate an error of SQLite or of the system to a JournalError.
+
+        Args:
+            error: the error.
+            doing: the failed call in words, as in "write to".
+        """
         if not isinstance(error, OSError):
             return translated(error, self.path, doing)
         otherwise = "full" if error.errno in FULL else "read-only"
@@ -137,10 +149,10 @@ class Database:
         )
 
     def flaw(self, log: bytes) -> str:
-        """Return what is wrong with the file, or an empty string. Raises JournalError when it cannot be read.
+        """Return a description of the file's damage, '' for none. Raises JournalError when it cannot be read.
 
         Args:
-            log: its write-ahead log, as it was before SQLite opened it.
+            log: the write-ahead log's bytes from before SQLite opened the file.
         """
         return self.repeated(lambda db: self._flaw(db, log), "read")
 
@@ -161,7 +173,7 @@ class Database:
         return ""
 
     def damaged_after(self, previous: int | str) -> str:
-        """Return the error for a record whose checksum is wrong."""
+        """Return the description of damage for a record with a wrong checksum."""
         return f"the record after {previous} of the journal {self.path} is damaged"
 
     def _let_go(self) -> None:
@@ -170,7 +182,7 @@ class Database:
             self._db = None
 
     def _connect(self) -> sqlite3.Connection:
-        """Connect, choose the journal mode for the file system, make the table.
+        """Connect, choose SQLite's journal mode for the file system, and make the table.
 
         Raises JournalError for a damaged file, sqlite3.Error, OSError.
         """
@@ -195,10 +207,10 @@ class Database:
             isolation_level=None,
         )
         try:
-            # Content that is no text was not written by WHESL: its checksum is wrong.
+            # Content that is not valid text is damaged: its checksum does not match.
             db.text_factory = text
             if not self.read_only:
-                # PERSIST: the rollback journal keeps its room on a disk that fills up.
+                # PERSIST: the rollback journal's file stays, and with it its space on a disk that fills up.
                 db.execute(f"PRAGMA journal_mode={'WAL' if self.wal else 'PERSIST'}")
                 db.execute("PRAGMA synchronous=FULL")
         except UNREADABLE:
@@ -208,18 +220,18 @@ class Database:
 
 
 def _frames(db: sqlite3.Connection) -> int:
-    """Return how many frames of the write-ahead log SQLite has found sound."""
+    """Return the number of frames in the write-ahead log that SQLite accepts as sound."""
     try:
         return max(int(db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]), 0)
     except sqlite3.OperationalError as error:
         if input_output(error):
             raise
-        # The disk has no room to checkpoint the log: its frames are counted when it has.
+        # A full disk has no room to checkpoint the log: its frames are counted later.
         return _UNCOUNTED
 
 
 class Anchor(msgspec.Struct, frozen=True):
-    """What tells a record from all others: its number, its time, its checksum."""
+    """The identity of a record: its number, time and checksum."""
 
     seq: int
     time: float
@@ -232,20 +244,30 @@ def text(content: bytes) -> str:
 
 
 def insert(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows, all or none. Raises sqlite3.Error."""
+    """Insert rows in one transaction. Raises sqlite3.Error.
+
+    Args:
+        db: the connection.
+        rows: rows with number, time, kind, content and checksum.
+    """
     db.execute("BEGIN IMMEDIATE")
     try:
         db.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
         db.execute("COMMIT")
     except BaseException:
-        # A full disk may have ended the transaction already.
+        # SQLite may have ended the transaction already on a full disk.
         with contextlib.suppress(sqlite3.Error):
             db.execute("ROLLBACK")
         raise
 
 
 def holds(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether exactly these rows are there. Raises sqlite3.Error."""
+    """Whether the table has exactly the given rows in their range of numbers. Raises sqlite3.Error.
+
+    Args:
+        db: the connection.
+        rows: rows with consecutive numbers.
+    """
     found = db.execute(
         "SELECT * FROM journal WHERE seq BETWEEN ? AND ? ORDER BY seq", (rows[0][0], rows[-1][0])
     ).fetchall()
@@ -253,7 +275,7 @@ def holds(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def records_in(path: Path) -> dict[int, Record]:
-    """Return the sound records of a damaged file: from both ends, then one by one in between."""
+    """Return the sound records of a damaged file: read from both ends, then one by one in between."""
     found: dict[int, Record] = {}
     try:
         db = sqlite3.connect(path, isolation_level=None)
@@ -262,7 +284,7 @@ def records_in(path: Path) -> dict[int, Record]:
     with contextlib.closing(db):
         db.text_factory = text
         for order in ("", " DESC"):
-            # The damage is reached; records behind it are read from the other end.
+            # Reading stops at the damage; records behind it are read from the other end.
             with contextlib.suppress(*UNREADABLE):
                 _take(found, db.execute(f"SELECT * FROM journal ORDER BY seq{order}"))  # noqa: S608 - a constant
         for number in itertools.islice(
@@ -287,7 +309,7 @@ def row_of(record: Record) -> tuple[int, float, str, bytes, int]:
 
 
 def record_of(row: tuple[Any, ...]) -> Record | None:
-    """Return a row as a record, None when its content is not what was written."""
+    """Return a row as a record, None when the row is damaged."""
     try:
         seq, time, kind, content, crc = row
         if checksum(seq, time, kind, content) != crc:
@@ -299,7 +321,7 @@ def record_of(row: tuple[Any, ...]) -> Record | None:
 
 
 def sound(row: tuple[Any, ...]) -> bool:
-    """Whether ``record_of`` would return a record, without making it."""
+    """Whether a row is undamaged; cheaper than ``record_of``."""
     try:
         seq, time, kind, content, crc = row
         _ANY_OBJECT.decode(content)

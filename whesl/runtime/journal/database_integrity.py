@@ -1,8 +1,8 @@
-"""A journal's file as bytes: made in one piece, checked before SQLite opens it, and mended for a rescue.
+"""A journal's file as bytes: created in one piece, checked before SQLite opens it, mended for a rescue.
 
-SQLite takes an empty file for a new database, and a table that is missing for one to be made. Either would
-make a state machine start from nothing in silence, so a journal gets its name only once it is complete, and
-whatever bears that name without being complete is damaged.
+SQLite takes an empty file for a new database, and WHESL would make a missing table. Either would let a state
+machine start from nothing without a message. So a journal gets its name only once it is complete, and an
+incomplete file with that name counts as damaged.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ SIDES = ("-wal", "-shm", "-journal")
 
 
 def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
-    """Make a complete, empty journal under a name of its own, then give it its name.
+    """Create a complete, empty journal under a temporary name, then rename it.
 
     Args:
-        path: the file; one that exists is left alone.
-        schema: statements that make its tables.
+        path: the file; an existing file stays as it is.
+        schema: SQL statements that create the tables.
         wal: use a write-ahead log.
-        spare: bytes of free pages in it from the beginning.
+        spare: bytes of free pages in the new file.
 
     Raises OSError or sqlite3.Error.
     """
@@ -55,7 +55,7 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
         except FileExistsError:
             return
         except OSError:
-            # A file system without hard links.
+            # Rename on a file system without hard links.
             if not file_retry.exists(path):
                 beside.rename(path)
     finally:
@@ -64,7 +64,7 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
 
 
 def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
-    """Return the bytes of an empty journal, made in memory, to be written in one piece."""
+    """Return the bytes of an empty journal, to be written in one piece."""
     with (
         tempfile.TemporaryDirectory(dir=directory, prefix=".journal.")
         if _ON_DISK
@@ -72,7 +72,7 @@ def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
     ):
         with contextlib.closing(sqlite3.connect(f"{place}/new" if place else ":memory:")) as db:
             db.isolation_level = None
-            # No process uses the file yet: it is forced to the disk once, as a whole.
+            # No process uses the file yet: the whole file is forced to the disk once.
             db.execute("PRAGMA journal_mode=OFF")
             db.execute("PRAGMA synchronous=OFF")
             db.execute(f"PRAGMA page_size={PAGE}")
@@ -84,9 +84,13 @@ def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
 
 
 def grow(db: sqlite3.Connection, size: int) -> None:
-    """Extend a database to ``size`` bytes of free pages, and its log to room for as many.
+    """Extend a database to ``size`` bytes of free pages, and its log's file by as many bytes.
 
     Raises sqlite3.Error; then nothing has changed.
+
+    Args:
+        db: the connection.
+        size: bytes.
     """
     if size <= 0:
         return
@@ -98,7 +102,7 @@ def grow(db: sqlite3.Connection, size: int) -> None:
 
 
 def flaw(path: Path) -> str:
-    """Return what is wrong with a journal's first bytes, an empty string when SQLite can judge the rest.
+    """Return a description of damage in a journal's first bytes, '' when SQLite can judge the rest.
 
     Raises OSError when it cannot be read.
     """
@@ -109,13 +113,13 @@ def flaw(path: Path) -> str:
     if head[:16] != _MAGIC or len(head) < _HEADER:
         return "the file does not begin as a journal does"
     if head[18] not in (1, 2) or head[19] not in (1, 2):
-        # SQLite would take the file for one of a newer version, and open it only for reading.
+        # SQLite would take the file for one of a newer SQLite, and open it for reading only.
         return "its header names a format that there is not"
     return ""
 
 
 def sync_directory(directory: Path) -> None:
-    """Force a directory's names to the disk, where its file system can do that. Raises OSError."""
+    """Force a directory's entries to the disk, where the file system supports that. Raises OSError."""
     try:
         file_retry.sync(directory)
     except OSError as error:
@@ -124,7 +128,7 @@ def sync_directory(directory: Path) -> None:
 
 
 class _Frame(NamedTuple):
-    """One page in a write-ahead log. ``commit`` is the database's size after it, 0 inside a transaction."""
+    """One page in a write-ahead log. ``commit``: the database's size in pages after a commit, else 0."""
 
     page: int
     commit: int
@@ -132,10 +136,10 @@ class _Frame(NamedTuple):
 
 
 def _frames(log: bytes) -> list[_Frame]:
-    """Return the frames of a log's present round, sound or not; what lies behind them is of earlier rounds.
+    """Return the frames of a log's present round, sound or not. Frames behind them are of earlier rounds.
 
-    A round's frames bear two numbers that its header has too. When the header is damaged, the first frame of
-    several that agree says which.
+    The frames of a round have two salts, which the log's header has too. When the header is damaged, the
+    salts are those of the first frame that agrees with further frames.
     """
     step = _FRAME_HEADER + PAGE
     places = range(_WAL_HEADER, len(log) - step + 1, step)
@@ -154,42 +158,42 @@ def _frames(log: bytes) -> list[_Frame]:
 
 
 def log_of(path: Path) -> bytes:
-    """Return the bytes of a journal's write-ahead log: SQLite removes the log, sound or not, on closing.
+    """Return the bytes of a journal's write-ahead log, since SQLite removes even a damaged log on closing.
 
-    Raises OSError when that could not be read.
+    Raises OSError when the log cannot be read.
     """
     return file_retry.content(path.with_name(path.name + "-wal")) or b""
 
 
 def unread(log: bytes, taken: int) -> bool:
-    """Whether a write-ahead log has a transaction of its present round behind those that SQLite took.
+    """Whether a write-ahead log has transactions of its present round behind the frames that SQLite took.
 
-    SQLite stops at the first frame whose checksum is wrong, and says nothing of those that follow.
+    SQLite stops at the first frame with a wrong checksum, and ignores all following frames without an error.
 
     Args:
-        log: the log as it was found.
-        taken: the frames that SQLite has found sound.
+        log: the log's bytes.
+        taken: the number of frames that SQLite accepts as sound.
     """
     return any(frame.commit for frame in _frames(log)[taken:])
 
 
 def mended(path: Path, whole: Path, into: Path) -> None:
-    """Copy a damaged journal so that as much as possible can be read of it; records prove themselves.
+    """Copy a damaged journal so that as many records as possible are readable; their checksums verify them.
 
-    The first page is that of a whole journal, which is the same in every one. The log's pages are put in
-    their places, whether its checksums hold or not.
+    The copy gets the first page of a new journal, since that page is the same in all journals. The pages of
+    the log are put in their places, even with wrong checksums.
 
     Args:
-        path: the damaged file; its log is looked for beside it.
-        whole: a new journal.
-        into: the copy.
+        path: the damaged file, with its log beside it.
+        whole: a new, empty journal.
+        into: the path of the copy.
 
     Raises OSError.
     """
     content = bytearray(path.read_bytes())
     log = log_of(path)
     for frame in _frames(log):
-        # A damaged number is no reason to make a file of any size.
+        # The bound keeps a damaged page number from making a huge file.
         if 1 <= frame.page <= (len(content) + len(log)) // PAGE + 1:
             start = (frame.page - 1) * PAGE
             content.extend(bytes(max(start + PAGE - len(content), 0)))
@@ -203,12 +207,12 @@ def mended(path: Path, whole: Path, into: Path) -> None:
 
 
 def renew(path: Path) -> None:
-    """Give a journal's content to new files: a server may keep locks on the old ones for a host that is dead.
+    """Copy a journal to new files, since a file server may keep a dead host's locks on the old files.
 
     Args:
-        path: the journal's; nothing is done without it, and where locks end with their processes.
+        path: the journal's file; nothing happens without it, or on a local file system.
 
-    Raises OSError; the journal is whole whenever this is cut short.
+    Raises OSError; the journal is complete whenever this is interrupted.
     """
     if local(path.parent):
         return
@@ -228,17 +232,17 @@ def _renew(old: Path) -> None:
 def local(directory: Path) -> bool:
     """Whether a directory is on a file system of this machine alone.
 
-    SQLite's write-ahead log needs memory shared by all processes that open the file, which only such a file
-    system gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
+    SQLite's write-ahead log needs memory that all processes with the open file share, which only a local file
+    system provides (https://sqlite.org/wal.html, section 1). An unknown file system counts as remote.
     """
     return lock_scope.mount_of(os.fspath(directory.absolute())).kind in lock_scope.LOCAL
 
 
 def locks_refused(directory: Path) -> bool:
-    """Whether a file system has no locks of fcntl(2), which SQLite relies on: tried on a file beside it.
+    """Whether a file system lacks the locks of fcntl(2) that SQLite relies on, by a try on a temporary file.
 
-    A journal has one writer, which holds its daemon's lock (``whesl.runtime.locking``): there it does
-    without.
+    Without such locks, a journal relies on its daemon's lock (``whesl.runtime.locking``), which ensures a
+    single writer.
     """
     try:
         with tempfile.TemporaryFile(dir=directory) as file:

@@ -1,13 +1,13 @@
-"""Snapshots: the state after a journal's records up to one of them, in a file beside the journal.
+"""Snapshots: files beside a journal, each with the state after the journal's records up to one of them.
 
-A file of lines: ``<checksum> <word> <JSON>``. The first says which record the snapshot stands for, the last
-how many lines there were; each checksum goes over all lines up to its own, so that none can be missing, come
-twice or in another order. Such a file gets its name when all of it is on the disk, and is believed only when
-all of it has been read: until then a reader uses the snapshot before it, or the journal.
+A snapshot consists of lines ``<checksum> <word> <JSON>``. The first line names the last record in the
+snapshot, the last line has the number of lines. Each checksum covers all lines up to its own, so no line can
+be missing, repeated or moved. A snapshot gets its final name when it is on the disk as a whole, and counts
+only when it has been read as a whole: else a reader uses an older snapshot, or the journal.
 
-Other daemons could not start because of half-written files under their final name, and of damaged ones that
-were kept until they had filled the disk (etcd-io/etcd#3498, #5518, #20732). A snapshot that cannot be written
-is no reason to refuse writes either (redis/redis#584).
+Other projects show why: daemons did not start because of half-written snapshots under the final name, and
+damaged snapshots were kept until the disk was full (etcd-io/etcd#3498, #5518, #20732). A failure to write a
+snapshot does not stop writes to the journal (redis/redis#584).
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _FORMAT = "whesl snapshot"
 _NAME = re.compile(r"snapshot-(\d{12})")
 _UNFINISHED = ".snapshot-*.new"
 _HEAD, _END = "head", "end"
-# Bytes after which a snapshot is forced to the disk: a record's own write would wait for all of them.
+# Bytes after which a snapshot is forced to the disk: the write of a record has to wait for unforced bytes.
 _SYNCED = 1 << 20
-# Bytes that have to stay free on the file system beside several such snapshots: others use it, too.
+# Bytes that have to stay free on the file system, beside room for several snapshots.
 _LEFT_FREE = 8 << 20
 
 
 class SnapshotError(WheslError):
-    """A snapshot could not be written, or is not what was written."""
+    """A snapshot cannot be written, or is damaged."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What a snapshot stands for.
+    """The first line of a snapshot: its place in the journal.
 
-    ``last`` is the newest record in it, ``first`` the journal's oldest one, by which another journal's
-    snapshot is known; None when that one was lost.
+    ``last`` is the newest record in the snapshot. ``first`` is the journal's oldest record, which identifies
+    the journal; None when that record was lost.
     """
 
     format: str = _FORMAT
@@ -76,10 +76,10 @@ def write(
     """Write a snapshot and return its path.
 
     Args:
-        directory: that of the journal.
-        head: what it stands for.
-        pieces: its content, each a word and JSON.
-        expected: its likely size in bytes; nothing is begun unless there is room for far more.
+        directory: the journal's directory.
+        head: the place in the journal.
+        pieces: the content, each piece a word and JSON.
+        expected: the likely size in bytes; writing starts only with room for far more.
         breathe: called after each piece; it may pause, so that other threads do not wait for this one.
 
     Raises SnapshotError; then no file is left.
@@ -131,13 +131,13 @@ def _line(crc: int, word: str, content: bytes) -> tuple[int, bytes]:
 
 
 def read(path: Path, take: Callable[[str, bytes], None]) -> Head:
-    """Read a snapshot and return what it stands for. Nothing that was taken counts when this raises.
+    """Read a snapshot and return its head. When this raises, the caller has to drop the pieces taken so far.
 
     Args:
         path: the file.
         take: called with the word and the JSON of each piece, in order.
 
-    Raises SnapshotError, FileNotFoundError when there is no such file (any more).
+    Raises SnapshotError, FileNotFoundError when the file does not exist (any more).
     """
     try:
         content = file_retry.retried(path.read_bytes)
@@ -184,9 +184,9 @@ def _head(path: Path, word: bytes, content: bytes) -> Head:
 
 
 def found(directory: Path) -> list[Path]:
-    """Return a journal's snapshots, the newest first; they were not read.
+    """Return the files of a journal's snapshots, the newest first, without reading them.
 
-    Raises SnapshotError when the directory could not be read.
+    Raises SnapshotError when the directory cannot be read.
     """
     try:
         names = file_retry.names(directory)
@@ -198,17 +198,17 @@ def found(directory: Path) -> list[Path]:
 
 
 def number(path: Path) -> int:
-    """Return the number of the record that a snapshot of this name stands for."""
+    """Return the number of the newest record in a snapshot, from the snapshot's name."""
     return int(path.name.rpartition("-")[2])
 
 
 def tidy(directory: Path, *, keep: Collection[Path]) -> None:
-    """Remove all snapshots but some, and unfinished ones.
+    """Remove all snapshots except some, and unfinished files.
 
-    For the journal's writer alone, while no snapshot is being written.
+    Only the journal's writer may call this, while no snapshot is being written.
 
     Args:
-        directory: that of the journal.
+        directory: the journal's directory.
         keep: the snapshots that stay, which are known to be readable.
     """
     with contextlib.suppress(OSError, SnapshotError):
@@ -218,5 +218,5 @@ def tidy(directory: Path, *, keep: Collection[Path]) -> None:
 
 
 def put_aside(path: Path) -> None:
-    """Give the snapshot of another journal a name under which it is not looked for. Raises OSError."""
+    """Rename the snapshot of another journal so that ``found`` does not return it. Raises OSError."""
     path.rename(path.with_name(f"{path.name}.other"))

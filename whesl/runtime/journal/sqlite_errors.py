@@ -1,4 +1,4 @@
-"""SQLite's errors in the user's words: full, damaged, read-only, busy; each with what to do."""
+"""Translates SQLite's errors to the user's words (full, damaged, read-only, busy), each with advice."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from whesl.model.errors import WheslError
 
 
 class JournalError(WheslError):
-    """The journal could not be written or read. Nothing of the failed call was written.
+    """The journal cannot be written or read. A failed call has written nothing.
 
     ``reason`` is one of full, damaged, read-only, busy, input-output, foreign-writer, missing, closed.
-    ``readable_after``: records after this number can be read all the same; 0: none can.
+    ``readable_after``: records after this number are readable nevertheless; 0: none is.
     """
 
     def __init__(self, message: str, *, reason: str, hint: str = "", readable_after: int = 0) -> None:
@@ -26,20 +26,20 @@ class JournalError(WheslError):
 
 
 DAMAGED = "start its daemon again: it keeps what is readable and puts the damaged file aside"
-# Exceptions of sqlite3 for a damaged file: also for impossible sizes in it, and for names that are no text.
+# Exceptions of sqlite3 for a damaged file; the last two come from impossible sizes and from invalid text.
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 # ENOSPC, EDQUOT
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# Bytes that are written to find out whether a write has failed since the disk is full.
+# Bytes of a test write, which shows whether a full disk was the cause of a failed write.
 _PROBE = 64 * 1024
 
-# SQLite's codes for errors of system calls (https://sqlite.org/rescode.html). Python has them from version
-# 3.11 on; an integrity check prints them for a page that it could not read.
+# SQLite's codes for errors of system calls (https://sqlite.org/rescode.html), which Python reports from
+# version 3.11 on; SQLite's integrity check prints them for a page that it cannot read.
 _INPUT_OUTPUT = 10
 _CANNOT_OPEN = 14
 _CODE_IN_CHECK = re.compile(r"error code=(\d+)")
 
-# Parts of SQLite's messages.
+# Parts of SQLite's messages, with their meanings.
 _MEANINGS = (
     ("full", "is full", "the file system is full", "make room, or set WHESL_HOME to another file system"),
     (
@@ -71,16 +71,16 @@ _MEANINGS = (
 
 
 def translated(error: Exception, path: Path, doing: str) -> JournalError:
-    """Return the JournalError for an error of SQLite, in the user's words.
+    """Translate an error of SQLite to a JournalError.
 
     Args:
-        error: what sqlite3 raised (``UNREADABLE``).
+        error: an exception of sqlite3 (``UNREADABLE``).
         path: the journal's file.
         doing: the failed call in words, as in "write to".
     """
     text = str(error) if isinstance(error, sqlite3.Error) else "malformed"
     if "I/O" in text and no_room(path.parent):
-        # SQLite calls only ENOSPC full; a quota (EDQUOT) is an "I/O error" to it.
+        # SQLite reports only ENOSPC as full; an exceeded quota (EDQUOT) is an "I/O error".
         text = "is full"
     if input_output(error):
         name = getattr(error, "sqlite_errorname", "")
@@ -96,7 +96,7 @@ def translated(error: Exception, path: Path, doing: str) -> JournalError:
 
 
 def input_output(error: Exception) -> bool:
-    """Whether an error is one of system calls, which may be over when the file is opened again."""
+    """Whether an error comes from a system call, so that it may pass when the file is opened again."""
     if not isinstance(error, sqlite3.OperationalError):
         return False
     code = getattr(error, "sqlite_errorcode", None)
@@ -106,13 +106,13 @@ def input_output(error: Exception) -> bool:
 
 
 def page_unread(verdict: str) -> bool:
-    """Whether SQLite's check found a page that could not be read, so that damage is not proved."""
+    """Whether SQLite's check failed to read a page, which does not prove damage."""
     codes = _CODE_IN_CHECK.findall(verdict)
     return any(int(code) & 0xFF == _INPUT_OUTPUT for code in codes)
 
 
 def no_room(directory: Path) -> bool:
-    """Whether a file in a directory cannot grow, since disk or quota is full."""
+    """Whether no file in a directory can grow, since the disk or the quota is full."""
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_PROBE))

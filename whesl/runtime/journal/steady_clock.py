@@ -1,10 +1,10 @@
-"""A daemon's time: seconds since the epoch that neither jump nor go back.
+"""A daemon's clock: seconds since the epoch that neither jump nor go back.
 
-A host's clock may jump: NTP steps it, a person corrects it, a virtual machine wakes up. Limits of
-silence, back-offs and time-outs counted by it would then be over at once, or never. So a daemon asks the
-host's clock once, when it starts, and counts on by the monotonic one, which only ever goes forward.
+A host's clock may jump: NTP steps it, a person corrects it, a virtual machine wakes up. Limits of silence,
+back-offs and time-outs by that clock would then end at once, or never. So a daemon reads the host's clock
+once, at its start, and then adds the time of the monotonic clock.
 
-Times of two hosts are never compared to decide anything: each daemon judges by its own clock.
+No decision compares the times of two hosts: each daemon decides by its own clock.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Clock:
     """One daemon's clock.
 
     Args:
-        wall: the host's clock, seconds since the epoch.
-        monotonic: seconds that only go forward, from any beginning.
+        wall: returns the host's time, seconds since the epoch.
+        monotonic: returns the monotonic clock's seconds.
     """
 
     def __init__(
@@ -29,15 +29,14 @@ class Clock:
         self._epoch = wall() - monotonic()
 
     def __call__(self) -> float:
-        """Return the time now."""
+        """Return the present time, seconds since the epoch."""
         return self._monotonic() + self._epoch
 
     def follow(self, written: float) -> None:
-        """Go on from a time that was written down, in case the host's clock has been set back since.
+        """Move this clock forward to a recorded time, in case the host's clock was set back since then.
 
         Args:
-            written: the time of an earlier start's record, seconds since the epoch; a value that is no time
-                is ignored.
+            written: the time of an earlier record, seconds since the epoch; an invalid time is ignored.
         """
         if math.isfinite(written):
             self._epoch = max(self._epoch, written - self._monotonic())

@@ -1,8 +1,8 @@
 """The journal's file: records in SQLite, on disk before ``append`` returns.
 
-A state machine is rebuilt from its journal alone, so nothing may be lost in silence: every record carries a
-checksum, a damaged file is put aside and what is readable of it is carried over, and the damage is itself
-a record (kind ``journal-damaged``).
+A state machine is rebuilt from its journal alone, so every loss has to show: each record has a checksum; a
+damaged file is renamed and its readable records are copied to a new journal; the damage itself becomes a
+record (kind ``journal-damaged``).
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ __all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
 
 Data = dict[str, Any] | msgspec.Struct
 
-# The kind of the record that tells what a damaged file has lost.
+# The kind of the record that describes the losses of a damaged file.
 DAMAGE = "journal-damaged"
-# Seconds between attempts to restore a reserve that was used up.
+# Seconds between two tries to restore a used reserve.
 _REFILL = 30.0
-# Records between looks at how much of the reserve is left.
+# Records between two checks of the remaining reserve.
 _LOOK = 64
-# Rows that are read at once.
+# Rows that one query reads.
 _ROWS = 500
 _Rows = list[tuple[Any, ...]]
 
@@ -56,19 +56,19 @@ class Journal:
     """An append-only journal with one writer.
 
     Args:
-        path: the database file; made (mode 0600) unless ``read_only``.
-        read_only: only ``read`` is wanted; the file has to exist.
-        reserve: bytes that are kept for the time when the file system is full. They lie in the journal's own
-            files, where no other file can take them.
-        begin_anew: when nothing of a damaged file can be read, put it aside and go on with an empty one,
-            whose first record says so; for callers that know the state from elsewhere.
-        after: a number that is known from elsewhere to have been given; when a damaged file has lost it, the
-            next records get higher numbers all the same.
+        path: the database file; created with mode 0600 unless ``read_only``.
+        read_only: open for ``read`` only; the file has to exist.
+        reserve: bytes kept for the time when the file system is full, within the journal's own files, where
+            no other file can take them.
+        begin_anew: when nothing of a damaged file is readable, rename it and continue with an empty journal,
+            whose first record says so; for callers that have the state from elsewhere.
+        after: the highest record number that the caller knows to be used; new records get higher numbers,
+            even if a damaged file has lost that record.
 
-    ``damage`` is set when the file was found damaged: the readable part was kept. ``tight`` is set while
+    ``damage`` is set when the file was damaged and only its readable part was kept. ``tight`` is set while
     records go into the reserve.
 
-    Raises JournalError when it cannot be opened.
+    Raises JournalError when the journal cannot be opened.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Journal:
         self.damage: Damage | None = None
         self._last = 0
         self._log = b""
-        self._uncertain: _Rows = []  # rows of a failed call, which may have been written all the same
+        self._uncertain: _Rows = []  # rows of a failed call, which may be in the file nevertheless
         self._database = Database(self.path, read_only=read_only, reserve=reserve)
         try:
             if not read_only:
@@ -122,19 +122,26 @@ class Journal:
         self._refill()
 
     def append(self, kind: str, data: Data, time: float) -> int:
-        """Write one record and return its number; it is on disk when this returns.
+        """Write one record to the disk and return its number.
 
         Args:
             kind: the record's kind.
             data: a JSON object or a struct.
-            time: when it happened, seconds since the epoch.
+            time: the time of the event, seconds since the epoch.
 
-        Raises JournalError; then nothing was written and the same call may be tried again.
+        Raises JournalError; then nothing was written and the same call may be repeated.
         """
         return self.append_many([(kind, data)], time)[-1]
 
     def append_many(self, records: Sequence[tuple[str, Data]], time: float) -> list[int]:
-        """Write several records, all or none, and return their numbers. Raises as ``append`` does."""
+        """Write several records, all or none, and return their numbers.
+
+        Args:
+            records: pairs of a record's kind and its data, a JSON object or a struct.
+            time: the time of the events, seconds since the epoch.
+
+        Raises JournalError; then nothing was written and the same call may be repeated.
+        """
         database = self._writable()
         rows: _Rows = []
         for offset, (kind, data) in enumerate(records):
@@ -155,7 +162,7 @@ class Journal:
 
     def _insert(self, db: sqlite3.Connection, rows: _Rows) -> None:
         if self._uncertain and holds(db, self._uncertain):
-            # The call before this one has written its rows, and has reported a failure.
+            # The call before this one reported a failure although it had written its rows.
             db.execute("DELETE FROM journal WHERE seq > ?", (self._last,))
         try:
             try:
@@ -163,14 +170,14 @@ class Journal:
             except sqlite3.OperationalError as error:
                 if not self._reserve or (input_output(error) and not no_room(self.path.parent)):
                     raise
-                # The rows go into the reserve: a log that is checkpointed as a whole is written again from
-                # its begin.
+                # The rows go into the reserve: after a full checkpoint, SQLite overwrites the log from its
+                # beginning.
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 insert(db, rows)
                 self.tight = True
         except sqlite3.IntegrityError as error:
             if holds(db, rows):
-                return  # the same call has written them, and has failed all the same
+                return  # the same call reported a failure although it had written its rows
             raise JournalError(
                 f"another process has written to the journal {self.path}",
                 reason="foreign-writer",
@@ -178,7 +185,7 @@ class Journal:
             ) from error
 
     def _refill(self) -> None:
-        """Restore the reserve, where there is room for it."""
+        """Restore the reserve, if the disk has room for it."""
         now = _time.monotonic()
         if not self._reserve or (self.tight and now < self._refill_at):
             return
@@ -192,13 +199,13 @@ class Journal:
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.tight = False
         except (sqlite3.Error, OSError) as error:
-            # An error of the file system does not tell whether it is full.
+            # An error of the file system does not show whether the disk is full.
             passing = isinstance(error, OSError) or input_output(error)
             self.tight = self.tight or not passing or no_room(self.path.parent)
             self._refill_at = now + _REFILL
 
     def _log_size(self) -> int:
-        """Return the size of the write-ahead log's file; without such a log, more than enough."""
+        """Return the bytes of the write-ahead log's file; without such a log, the size of the reserve."""
         if not self._database.wal:
             return self._reserve
         try:
@@ -207,16 +214,15 @@ class Journal:
             return 0
 
     def read(self, since: int = 0, kinds: Iterable[str] | None = None) -> Iterator[Record]:
-        """Yield the records with a number above ``since``, in order; old ones that were moved out too.
+        """Yield the records with a number above ``since``, in order, archived records included.
 
-        Nothing is locked between two of them, however long the caller takes: a reader must not keep the
-        daemon from writing.
+        No lock is held between two records, even for a slow caller: readers never block the daemon's writes.
 
         Args:
-            since: the last number already seen, 0 for all.
-            kinds: only these, None for all.
+            since: the number of the last record already seen, 0 for all records.
+            kinds: the kinds to yield, None for all.
 
-        Raises JournalError at the first record that cannot be read, after all before it were yielded.
+        Raises JournalError at the first unreadable record, after all records before it were yielded.
         """
         wanted = None if kinds is None else frozenset(kinds)
         seen = since
@@ -235,22 +241,21 @@ class Journal:
         return int(self._database.row("SELECT max(seq) FROM journal")[0] or 0)
 
     def anchor(self, seq: int) -> Anchor | None:
-        """Return what tells a record from all others, None when there is none of that number."""
+        """Return the identity of the record with a number, None when there is no such record."""
         row = self._database.row("SELECT seq, time, crc FROM journal WHERE seq = ?", (seq,))
         return Anchor(*row) if row is not None else None
 
     def put_away(self, last: int, *, breathe: Callable[[], None] = lambda: None) -> None:
-        """Copy the records up to a number to a file of old records; ``forget`` removes them here.
+        """Copy the records up to a number to a file of old records; ``forget`` removes them from the journal.
 
-        The newest record stays in any case: the next one's number follows from it.
-
-        May be called on a journal that was opened for reading, while its writer goes on.
+        The newest record always stays: the next record's number follows from it. The method may be called on
+        a journal that is open for reading, while another process or thread writes.
 
         Args:
-            last: the number.
+            last: the number of the last record to copy.
             breathe: called now and then; it may pause, so that other threads do not wait for this one.
 
-        Raises JournalError; the records stay where they were.
+        Raises JournalError; then the journal is unchanged.
         """
         origin = self._origin()
         known = archived_records.segments(self.path, origin)
@@ -261,12 +266,12 @@ class Journal:
             archived_records.put_away(self.path, origin, rows, breathe=breathe)
 
     def put_away_up_to(self) -> int:
-        """Return the number up to which records are in files of old records, 0 for none."""
+        """Return the highest record number in files of old records, 0 for none."""
         known = archived_records.segments(self.path, self._origin())
         return known[-1].last if known else 0
 
     def complete(self) -> bool:
-        """Whether all records can be read, except those that damage has taken and a record names."""
+        """Whether all records are readable, except those whose loss a record of damage names."""
         row = self._database.row("SELECT min(seq) FROM journal WHERE seq > 1")
         if row[0] is None or row[0] <= 2:
             return True
@@ -276,9 +281,9 @@ class Journal:
         return any(record.kind == DAMAGE for record in self._rows(0))
 
     def forget(self, most: int) -> bool:
-        """Remove some records that are in files of old records; return whether there may be more.
+        """Remove some records that are in files of old records; return whether more may have to be removed.
 
-        The first record stays: it tells whose files these are.
+        The first record stays: it identifies the files of old records as this journal's.
 
         Raises JournalError.
         """
@@ -292,11 +297,11 @@ class Journal:
         return True
 
     def go_on_after(self, seq: int) -> None:
-        """Give the next record a number after this one, which is known to have been given."""
+        """Give the next record a number above ``seq``, which is known to be used."""
         self._last = max(self._last, seq)
 
     def close(self) -> None:
-        """Close the file; everything appended is already on disk. Closing twice is no error."""
+        """Close the file; all records are already on disk. A second call is no error."""
         self._database.close()
 
     def __enter__(self) -> Journal:
@@ -325,7 +330,7 @@ class Journal:
                 since = previous = record.seq
 
     def _some(self, since: int) -> list[tuple[Any, ...]]:
-        """Return the next rows, up to the first that cannot be read."""
+        """Return the next rows, up to the first unreadable row."""
         query = "SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?"
 
         def read(db: sqlite3.Connection) -> _Rows:
@@ -341,12 +346,12 @@ class Journal:
         return self._database.repeated(read, "read")
 
     def _origin(self) -> int:
-        """Return the checksum of the first record, which stays when others are moved out; 0 for none."""
+        """Return the checksum of the first record, which never leaves the journal; 0 without a record."""
         first = self.anchor(1)
         return first.crc if first is not None else 0
 
     def _salvage(self, reason: str) -> None:
-        """Put the damaged file aside, carry the readable records over, and record the damage."""
+        """Rename the damaged file, copy its readable records to a new journal, and record the damage."""
         now = _time.time()
         aside = self.path.with_name(f"{self.path.name}.damaged-{int(now)}")
         fresh = self.path.with_name(f"{self.path.name}.rescue-{os.getpid()}")
@@ -392,8 +397,8 @@ class Journal:
         rescued.append(DAMAGE, damage, now)
         rescued._database.row("PRAGMA wal_checkpoint(TRUNCATE)", doing="write to")
         rescued.close()
-        # Both copies are complete before the damaged file loses its name; its log goes with it, since SQLite
-        # would apply it to whatever file bears the name.
+        # Both copies are complete before the damaged file is renamed. Its log is renamed too, since SQLite
+        # would apply the log to any file with the journal's name.
         for suffix in ("", *database_integrity.SIDES):
             old = self.path.with_name(self.path.name + suffix)
             if exists(old):
@@ -404,7 +409,7 @@ class Journal:
         self.damage = damage
 
     def _elsewhere(self, readable: dict[int, Record]) -> set[int]:
-        """Return the numbers that need not be readable here, since they are in files of old records."""
+        """Return the record numbers that may be missing here, since they are in files of old records."""
         first = readable.get(1)
         if first is None:
             return set()
@@ -412,10 +417,10 @@ class Journal:
         return {number for segment in known for number in range(segment.first, segment.last + 1)}
 
     def _readable(self, whole: Path) -> dict[int, Record]:
-        """Return every record that can still be read, from a copy: SQLite changes files that it opens.
+        """Return every readable record, from a copy of the file, since SQLite changes files that it opens.
 
         Args:
-            whole: a sound, empty journal, whose first page is tried when the damaged one's says nothing.
+            whole: a sound, empty journal, whose first page replaces an unusable first page.
         """
         found: dict[int, Record] = {}
         with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.") as scratch:

@@ -1,4 +1,4 @@
-"""The table of a journal, and a journal that is written whole. Standard library only."""
+"""The table of a journal, and the writing of a complete journal. Standard library only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import zlib
 
 from whesl.files import file_retry
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
@@ -21,21 +21,28 @@ CREATE TABLE journal (
 
 
 def checksum(seq: int, time: float, kind: str, content: bytes) -> int:
-    """Return the checksum of a row."""
+    """Return the checksum of a row.
+
+    Args:
+        seq: the record's number.
+        time: the record's time, seconds since the epoch.
+        kind: the record's kind.
+        content: the record's content as JSON.
+    """
     return zlib.crc32(f"{seq}|{time!r}|{kind}|".encode() + content)
 
 
 def write(path: str, records: Sequence[dict[str, Any]], time: float) -> None:
-    """Make a journal of records that are all known; one that is there is replaced.
+    """Write a complete journal; an existing file is replaced.
 
     Args:
         path: the file.
         records: JSON objects, each with its ``kind``.
-        time: when they happened, seconds since the epoch.
+        time: the time of the records, seconds since the epoch.
 
     Raises OSError; sqlite3.Error.
     """
-    import sqlite3  # heavy for those who write none
+    import sqlite3  # imported here, since most importers of this module never write
 
     rows = []
     for number, record in enumerate(records, 1):

@@ -1,7 +1,7 @@
-"""The process that leads a job on this machine: it tells two jobs apart that bear the same id.
+"""The leader process of a job on this machine, which distinguishes two jobs with the same id.
 
-Resource managers count their jobs from one again when they are set up anew, and the files of tasks last
-longer than that. Standard library only.
+A resource manager that is set up anew numbers its jobs from one again, while the files of earlier tasks still
+exist. Standard library only.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import os
 
 from whesl.runtime.locking import procfs
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
-_FARTHEST = 64  # ancestors
+_FARTHEST = 64  # the most ancestors that are examined
 
 
 def leader(jobs: Mapping[str, str]) -> str:
-    """Return the farthest ancestor that belongs to this process's job: its script, or the task of a step.
+    """Return the farthest ancestor in this process's job: the job's script, or the task of a job step.
 
     Args:
-        jobs: the job's id by the variable that tells it, also of several managers; none for no job.
+        jobs: the job's id by the environment variable that contains it; empty outside a job.
 
-    Returns this machine, its boot, the process's number and start; "" when it cannot be seen.
+    Returns a text of this machine, its boot, and the ancestor's process number and start; "" when no such
+    process is visible.
     """
     try:
         return _leader(jobs)
@@ -42,10 +43,10 @@ def _leader(jobs: Mapping[str, str]) -> str:
 
 
 def gone(known: str) -> bool:
-    """Whether a leader has ended for sure: it ran on this machine, and does not any more.
+    """Whether a leader has surely ended: it ran on this machine and does not run any more.
 
     Args:
-        known: what ``leader`` returned.
+        known: the result of ``leader``.
     """
     host, _, process = known.rpartition("/")
     if not known or host != os.uname().nodename:
@@ -57,14 +58,14 @@ def gone(known: str) -> bool:
 
 
 def script(known: str, told: str, jobs: Mapping[str, str]) -> int:
-    """Return the process of the job's script, or of a step's task, that this process is or belongs to.
+    """Return the process number of the job's script, or of the job step's task, that this process belongs to.
 
     Args:
-        known: what ``leader`` returned.
-        told: the number of a process that the resource manager tells its job, "" for none.
-        jobs: as for ``leader``.
+        known: the result of ``leader``.
+        told: the process number that the resource manager passes to the job, "" for none.
+        jobs: the job's id by the environment variable that contains it.
 
-    Returns its number, also where it has just ended; 0 where that is neither this process nor the leader.
+    Returns the number even if that process has just ended; 0 where it is neither this process nor the leader.
     """
     top = known.rpartition("/")[2].split(".")[1:2]
     belongs = told in (str(os.getpid()), *top) or (told.isdecimal() and _orphaned(int(told), top, jobs))
@@ -72,14 +73,15 @@ def script(known: str, told: str, jobs: Mapping[str, str]) -> int:
 
 
 def _orphaned(script: int, top: list[str], jobs: Mapping[str, str]) -> bool:
-    """Whether a job's script has ended, and a process that is not of the job has got its processes.
+    """Whether a job's script has ended and a process outside the job has adopted the script's processes.
 
-    Where the script only cannot be seen, as from within a container, the parent is the user's own.
+    A script that is only invisible, as from within a container, is no such case: then the parent is the
+    user's.
 
     Args:
         script: the script's process number.
-        top: the number of the leader that is left; none where this process has no ancestor in the job.
-        jobs: as for ``leader``.
+        top: the process number of the remaining leader; empty where this process has no ancestor in the job.
+        jobs: the job's id by the environment variable that contains it.
     """
     if not over(script):
         return False

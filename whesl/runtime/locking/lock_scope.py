@@ -1,4 +1,4 @@
-"""Whether locks on a file system hold between hosts, by its type and its mount options.
+"""The scope of a file system's locks, one host or all hosts, from its type and mount options.
 
 Sources: nfs(5) (``nolock``, ``local_lock``), mount.lustre(8) (``flock``, ``localflock``, ``noflock``),
 mount.cifs(8) (``nobrl``), proc_pid_mountinfo(5). Standard library only.
@@ -10,11 +10,11 @@ import os
 from enum import Enum
 
 MOUNTINFO = "/proc/self/mountinfo"
-# File systems of one machine: all locks on them are one kernel's.
+# File systems of one machine: one kernel manages all locks on them.
 LOCAL = frozenset(
     ("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "vfat", "xfs", "zfs")
 )
-# File systems of several machines whose locks hold between them, unless an option says otherwise.
+# File systems of several machines, whose locks hold between machines unless a mount option says otherwise.
 SHARED = frozenset(("nfs", "nfs4", "lustre", "gpfs", "ceph", "panfs", "ocfs2", "gfs2", "cifs", "smb3"))
 _OF_ONE_HOST = frozenset(
     ("nolock", "local_lock=all", "local_lock=flock", "localflock", "localflocks", "nobrl")
@@ -22,9 +22,10 @@ _OF_ONE_HOST = frozenset(
 
 
 class Scope(str, Enum):
-    """Where a lock holds.
+    """The scope of a lock.
 
-    ``everywhere``: on all hosts. ``host``: on each host for itself. ``unknown``: the type does not tell.
+    ``everywhere``: one lock for all hosts. ``host``: each host has its own lock. ``unknown``: the type of the
+    file system is not known.
     """
 
     EVERYWHERE = "everywhere"
@@ -33,7 +34,7 @@ class Scope(str, Enum):
 
 
 class Mount:
-    """A mount: its type, its options (those of the mount and of the file system), and where it is."""
+    """A mount: the file system's type, the options of mount and file system, and the mount point."""
 
     def __init__(self, point: str, kind: str, options: frozenset[str]) -> None:
         self.point = point
@@ -42,23 +43,23 @@ class Mount:
 
     @property
     def scope(self) -> Scope:
-        """Where locks hold."""
+        """The scope of locks on this mount."""
         if self.local_options:
             return Scope.HOST
         return Scope.EVERYWHERE if self.kind in LOCAL | SHARED else Scope.UNKNOWN
 
     @property
     def local_options(self) -> tuple[str, ...]:
-        """The options that make locks hold on each host for itself."""
+        """The mount's options that restrict locks to each host."""
         return tuple(sorted(self.options & _OF_ONE_HOST))
 
 
 def mount_of(path: str, mountinfo: str | None = None) -> Mount:
-    """Return the mount that holds a path; one of type "?" when that cannot be told.
+    """Return the mount that contains a path; a mount of type "?" when it cannot be found out.
 
     Args:
-        path: absolute.
-        mountinfo: what proc_pid_mountinfo(5) says; read by default, and links in the path are followed then.
+        path: an absolute path.
+        mountinfo: the text of proc_pid_mountinfo(5); None: read it, and follow links in the path.
     """
     if mountinfo is None:
         try:
@@ -74,7 +75,7 @@ def mount_of(path: str, mountinfo: str | None = None) -> Mount:
         if not mark or len(words) < 6 or not about:
             continue
         point = _plain(words[4])
-        # A later mount on the same place hides the earlier one.
+        # A later mount at the same place hides an earlier one.
         if _below(path, point) and len(point) >= len(best.point):
             options = frozenset((*words[5].split(","), *(about[2].split(",") if len(about) > 2 else ())))
             best = Mount(point, about[0], options)

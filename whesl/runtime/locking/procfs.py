@@ -1,4 +1,4 @@
-"""What tells a process and a host from all others, as proc(5) shows it. Standard library only."""
+"""Identities of processes and hosts, as proc(5) shows them. Standard library only."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 _NAMESPACE = "/proc/self/ns/pid"
 
 
-# No such process, or another user's.
+# Errors for a process that does not exist or belongs to another user.
 _NONE = (errno.ENOENT, errno.ESRCH, errno.EACCES, errno.EPERM)
 _TRIES = 20
-_PAUSE = 0.01  # seconds
+_PAUSE = 0.01  # seconds between two tries
 
 
 def content(path: str) -> bytes | None:
-    """Return a file of a process, None when there is no such process or it is another user's.
+    """Return the content of a process's file; None when the process is gone or another user's.
 
-    Tried again for 0.2 s when descriptors or memory are short.
+    The read is repeated for 0.2 s while descriptors or memory are short.
 
     Args:
-        path: below /proc.
+        path: the file's path below /proc.
 
-    Raises OSError when it could not be observed, which does not mean that the process is gone.
+    Raises OSError when the file cannot be read, which does not mean that the process is gone.
     """
     for attempt in range(_TRIES):
         try:
@@ -51,7 +51,7 @@ def _read(path: str) -> bytes:
 
 
 def started(pid: int) -> int:
-    """Return when a process was started, clock ticks since boot (proc_pid_stat(5)); 0 when there is none.
+    """Return the start of a process in clock ticks since boot (proc_pid_stat(5)); 0 when it does not exist.
 
     Args:
         pid: its number.
@@ -63,7 +63,7 @@ def started(pid: int) -> int:
 
 
 def status_fields(pid: int) -> list[bytes]:
-    """Return what proc_pid_stat(5) tells of a process from its state on; nothing when there is none.
+    """Return the fields of proc_pid_stat(5) from the state on; an empty list when the process does not exist.
 
     Args:
         pid: its number.
@@ -74,28 +74,29 @@ def status_fields(pid: int) -> list[bytes]:
 
 
 def status_fields_of(path: str) -> list[bytes]:
-    """Return the same of a process's or a thread's ``stat`` file.
+    """Return the fields from the state on of the ``stat`` file of a process or thread.
 
     Args:
-        path: the file's.
+        path: the path of the file.
 
     Raises OSError when it could not be observed.
     """
-    # The name may contain anything, parentheses and spaces included: the last one ends it.
+    # The process's name may contain parentheses and spaces: the last ")" ends it.
     return (content(path) or b"").rpartition(b")")[2].split()
 
 
 def living_thread(pid: int, fields: list[bytes]) -> tuple[int, str]:
-    """Return the number and the state of the thread that tells of a process.
+    """Return the number and the state of a living thread that represents a process.
 
-    That is its first one. Where that has ended before others, the process looks like a zombie without memory
-    or environment, and lives: one of the others is returned, by whose number /proc shows both.
+    This is the first thread, if it lives. A process whose first thread has ended before others looks like a
+    zombie without memory or environment, although it lives: then another thread is returned, under whose
+    number /proc shows memory and environment.
 
     Args:
         pid: the process's number.
-        fields: what ``status_fields`` returned.
+        fields: the result of ``status_fields``.
 
-    Raises OSError when it could not be observed.
+    Raises OSError when the process cannot be observed.
     """
     state = fields[0].decode()
     if state not in "ZX" or int(fields[17]) < 2:
@@ -112,14 +113,15 @@ def living_thread(pid: int, fields: list[bytes]) -> tuple[int, str]:
 
 
 def pidfd(pid: int) -> int | None:
-    """Return a descriptor of a process (pidfd_open(2)), None when there is none.
+    """Return a descriptor of a process (pidfd_open(2)), None when the process does not exist.
 
-    A number that was given to a thread meanwhile names no process: EINVAL, since Linux 6.15 ENOENT.
+    A number that the system has since given to a thread names no process: the error is EINVAL, and ENOENT
+    since Linux 6.15.
 
     Args:
         pid: its number.
 
-    Raises OSError when no descriptor is to be had.
+    Raises OSError when the process gets no descriptor.
     """
     try:
         return os.pidfd_open(pid)
@@ -130,7 +132,7 @@ def pidfd(pid: int) -> int | None:
 
 
 class Watched:
-    """Another process, whose end is waited for."""
+    """Another process whose end the caller waits for."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -143,7 +145,7 @@ class Watched:
 
 
 def boot() -> str:
-    """Return this machine's boot and the process numbers' namespace: where such a number has a meaning."""
+    """Return an identity of this machine's boot and its namespace of process numbers."""
     try:
         with open(_BOOT) as file:  # noqa: PTH123
             return f"{file.read().strip()}/{os.readlink(_NAMESPACE)}"  # noqa: PTH115
@@ -152,7 +154,7 @@ def boot() -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process is this user's, by its real user: a set-uid program is. To root all are."""
+    """Whether a process belongs to this user, by its real user id, so set-uid programs do; root owns all."""
     if os.geteuid() == 0:
         return True
     try:

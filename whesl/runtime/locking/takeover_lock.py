@@ -1,18 +1,19 @@
 """One lock for one daemon, on any file system that hosts share; it never rests on flock(2) alone.
 
-A lock is a file with a record of its owner. Each owner has an *epoch*, one above the owner's before it, and
-has won it by link(2): ``lock.EPOCH`` can be made once, by one of all hosts (open(2), O_EXCL, on NFS). The
-winner's file then replaces ``lock`` in one piece. Whether the present owner lives is told by, in this order:
-the record (it was given back), flock(2) (where it is granted, and holds between the hosts concerned), and the
-process (on its own host). Else it counts as alive, until somebody with better knowledge (the resource
-manager's) calls ``break_lock``.
+A lock is a file with a record of its owner. Each owner has an *epoch*, one above that of the owner before. An
+owner wins its epoch by link(2): only one host can make the name ``lock.EPOCH`` (see O_EXCL on NFS in
+open(2)). The winner's file then replaces ``lock`` atomically. Three sources show, in this order, whether the
+present owner lives: its record (was the lock released?), flock(2) (where it holds between the hosts
+concerned), and its process (on its own host). Without evidence the owner counts as alive, until a caller with
+better knowledge (from the resource manager) calls ``break_lock``.
 
-An owner that was broken, and lives after all, finds a newer epoch in ``lock`` (``lost``) before it writes
-down what it is about to do: a fencing token (M. Kleppmann, "How to do distributed locking", 2016). So two
-takers, a server that keeps a dead client's locks, mounts with local locks, and file systems without locks
-come to one owner.
+An owner that lost its lock by ``break_lock`` and still lives finds a newer epoch in ``lock`` (``lost``)
+before it records its next action: the epoch is a fencing token (M. Kleppmann, "How to do distributed
+locking", 2016). So a single owner results even from two takers at once, a server that keeps a dead client's
+locks, mounts with local locks, and file systems without locks.
 
-Names ``lock.EPOCH`` stay: who has slept since an old epoch must not win it again. Standard library only.
+The names ``lock.EPOCH`` stay, so that a process that slept since an old epoch cannot win it again. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ from whesl.files import file_retry
 from whesl.model.errors import WheslError
 from whesl.runtime.locking import lock_scope, procfs
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # the import of typing takes milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
-# What flock(2) and fcntl(2) say where a file system has no locks, or its lock service does not answer.
+# Errors of flock(2) and fcntl(2) where a file system has no locks, or its lock service does not answer.
 UNSUPPORTED = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL})
 HELD = frozenset({errno.EAGAIN, errno.EACCES})
-# A record is written over in place in one call, so that no reader finds a part of it.
+# Bytes of a record: it is overwritten in place by one call, so that no reader sees a part of it.
 _LENGTH = 1024
 _EPOCHS = 1 << 53  # a larger epoch in the file was not written by this module
 
 
 class LockError(WheslError):
-    """A lock could not be taken: its file system failed, or cannot do what is needed."""
+    """A lock cannot be taken: its file system failed, or lacks a needed operation."""
 
     exit_code = 70
 
 
 class HeldError(WheslError):
-    """Another process holds the lock, as far as can be told: ``owner``."""
+    """Another process (``owner``) holds the lock, or may hold it."""
 
     exit_code = 75
 
@@ -56,16 +57,16 @@ class HeldError(WheslError):
 
 
 class Owner:
-    """Who holds a lock.
+    """The owner of a lock.
 
     Args:
-        epoch: the how-manieth owner of this lock.
-        host, boot: where it runs (``procfs.boot``).
-        pid, started: its process; 0 when not known.
-        claim: what it holds the lock for.
-        job: the resource manager's job that it runs in, as "slurm:38"; "" for none.
-        restarts: how often that job ran again.
-        released: it has given the lock back.
+        epoch: the owner's number in the lock's sequence of owners, from 1.
+        host, boot: the owner's host and its boot (``procfs.boot``).
+        pid, started: the owner's process and its start in clock ticks since boot; 0 when not known.
+        claim: the claim of the task that the lock protects, "" for none.
+        job: the job that the owner runs in, as "slurm:38"; "" for none.
+        restarts: the count of restarts of that job.
+        released: the owner has released the lock.
     """
 
     def __init__(
@@ -105,20 +106,27 @@ class Owner:
 
     @property
     def alive(self) -> bool:
-        """Whether the owner's process lives or cannot be seen; to be asked on the owner's host."""
+        """Whether the owner's process lives or cannot be seen; valid on the owner's host only."""
         try:
             return bool(self.pid) and procfs.started(self.pid) == self.started != 0
         except OSError:
             return True
 
     def __str__(self) -> str:
-        """Say who it is."""
+        """Return the owner as text for messages."""
         claim = f", claim {self.claim}" if self.claim else ""
         return f"process {self.pid} on {self.host or 'an unknown host'}{claim}"
 
 
 def owned(claim: str = "", job: str = "", restarts: int = 0, pid: int | None = None) -> Owner:
-    """Return a process of this host as an owner-to-be; this process by default."""
+    """Return a future owner of a lock: a process of this host.
+
+    Args:
+        claim: the claim of the task that the lock protects, "" for none.
+        job: the job that the process runs in, as "slurm:38"; "" for none.
+        restarts: the count of restarts of that job.
+        pid: the process's number; None: this process.
+    """
     pid = os.getpid() if pid is None else pid
     host = os.uname().nodename
     started = procfs.started(pid)
@@ -128,10 +136,10 @@ def owned(claim: str = "", job: str = "", restarts: int = 0, pid: int | None = N
 
 
 def flock(descriptor: int, operation: int) -> bool | None:
-    """Lock an open file without waiting: True when it is locked now, False when another has it.
+    """Lock an open file without waiting: True on success, False when another process has the lock.
 
     Args:
-        descriptor: the file's.
+        descriptor: the open file's descriptor.
         operation: fcntl.LOCK_EX or LOCK_SH.
 
     Returns None where the file system has no such locks. Raises OSError for any other failure.
@@ -148,14 +156,16 @@ def flock(descriptor: int, operation: int) -> bool | None:
 
 
 def take(path: str, owner: Owner) -> int:
-    """Take a lock and return its descriptor: held until ``release``, or until it is closed everywhere.
+    """Take a lock and return its descriptor.
+
+    ``release`` ends it, or the closing of all copies of the descriptor.
 
     Args:
-        path: the lock's file, in a directory of the user's own.
-        owner: who takes it; its epoch is set.
+        path: the lock's file, in a directory that belongs to the user.
+        owner: the new owner, whose epoch is set.
 
-    Raises HeldError when another one holds it, LockError when its file system cannot do what is needed,
-    OSError when that fails.
+    Raises HeldError when another process holds the lock, LockError when the file system lacks a needed
+    operation, OSError when the file system fails.
     """
     return file_retry.retried(lambda: _take(path, owner))
 
@@ -171,47 +181,47 @@ def _take(path: str, owner: Owner) -> int:
         descriptor = _win(path, owner)
         if descriptor is not None:
             return descriptor
-        # Another one was faster, or has died before its file became the lock's.
+        # Another taker was faster, or died before its file replaced the lock's file.
         place = f"{path}.{owner.epoch}"
 
 
 def holder(path: str) -> Owner | None:
-    """Return a lock's owner as far as can be told, None when it is free. Raises OSError."""
+    """Return the owner that holds a lock or may hold it, None when the lock is free. Raises OSError."""
     found, held = file_retry.retried(lambda: _look(path, path))
     return found if held else None
 
 
 def break_lock(path: str, owner: Owner, by: Owner) -> int | None:
-    """Take a lock from an owner that is known to be dead; None when another one was faster.
+    """Take a lock from an owner that is known to be dead; return None when another taker was faster.
 
     Args:
         path: the lock's file.
-        owner: the dead one, as ``holder`` told.
-        by: who takes it; its epoch is set.
+        owner: the dead owner, from ``holder``.
+        by: the new owner, whose epoch is set.
 
-    Returns the descriptor, as ``take`` does. Raises as ``take`` does.
+    Returns the lock's descriptor, as ``take`` does. Raises LockError and OSError as ``take`` does.
     """
     by.epoch = owner.epoch + 1
     return file_retry.retried(lambda: _win(path, by))
 
 
 def sign(descriptor: int, owner: Owner) -> None:
-    """Write another process into a lock that is held: the lock is handed over to it. Raises OSError.
+    """Hand a held lock over to another process, by writing that process into it. Raises OSError.
 
     Args:
-        descriptor: the lock's.
-        owner: who holds it from now on; its epoch is set.
+        descriptor: the lock's descriptor.
+        owner: the new owner, whose epoch is set.
     """
     owner.epoch = file_retry.retried(lambda: _read(descriptor)).epoch
     file_retry.retried(lambda: os.pwrite(descriptor, _record(owner), 0))
 
 
 def spare(path: str, epoch: int) -> None:
-    """Have a file ready for the next owner, which may have to take the lock on a full disk.
+    """Prepare a file for the next owner, which may have to take the lock on a full disk.
 
     Args:
         path: the lock's file.
-        epoch: the present owner's, the caller's.
+        epoch: the epoch of the present owner, which is the caller.
 
     Raises OSError.
     """
@@ -221,7 +231,7 @@ def spare(path: str, epoch: int) -> None:
     try:
         if not _owner_of(f"{path}.{epoch - 1}").here:
             raise FileNotFoundError  # the lock's present owner, which may live, would write into the file
-        # The file of the owner before, which needs no room; its name stays taken.
+        # The spare is the previous owner's file, which needs no more space; the old name stays in use.
         os.link(f"{path}.{epoch - 1}", ready)
         os.link(f"{path}.{epoch}", f"{ready}-{epoch}")
         os.replace(f"{ready}-{epoch}", f"{path}.{epoch - 1}")  # noqa: PTH105  # pathlib costs milliseconds
@@ -234,21 +244,22 @@ def spare(path: str, epoch: int) -> None:
 
 
 def epoch_of(descriptor: int) -> int:
-    """Return the epoch of a lock that is held. Raises OSError."""
+    """Return the epoch of a held lock. Raises OSError."""
     return file_retry.retried(lambda: _read(descriptor)).epoch
 
 
 def lost(path: str, epoch: int) -> bool:
-    """Whether another one has taken a lock over. What cannot be read is not lost.
+    """Whether another owner has taken a lock over; an unreadable lock counts as not lost.
 
     Args:
-        path: the lock's file; opened anew, so that NFS asks the server.
-        epoch: the caller's.
+        path: the lock's file, which is opened anew so that NFS asks its server.
+        epoch: the caller's epoch.
     """
     try:
         found = _owner_of(path).epoch
         if 0 < found < epoch:
-            # One that was overtaken between winning its epoch and putting its file here.
+            # An earlier owner won its epoch first and replaced the lock's file last: restore the caller's
+            # file.
             os.link(f"{path}.{epoch}", f"{path}.again-{epoch}")
             os.replace(f"{path}.again-{epoch}", path)  # noqa: PTH105  # pathlib costs milliseconds
     except OSError:
@@ -257,7 +268,7 @@ def lost(path: str, epoch: int) -> bool:
 
 
 def release(descriptor: int) -> None:
-    """Give a lock back. What cannot be written down is told by the process's end."""
+    """Release a lock. Where the record cannot be written, the end of the process shows the release."""
     with contextlib.suppress(OSError):
         owner = _read(descriptor)
         if owner.pid == os.getpid() and owner.here:
@@ -268,20 +279,20 @@ def release(descriptor: int) -> None:
 
 
 def _look(place: str, path: str) -> tuple[Owner, bool]:
-    """Return the owner that a file names and whether it holds the lock. Raises OSError.
+    """Return the owner that a file names, and whether that owner holds the lock. Raises OSError.
 
     Args:
-        place: the file: the lock's, or that of an epoch.
+        place: the lock's file or the file of an epoch.
         path: the lock's file.
     """
     try:
         descriptor = os.open(place, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # An epoch that was won, and whose name this host does not see yet: its winner is at work.
+        # An epoch was won whose name this host does not see yet: its winner is still at work.
         return Owner(), place != path
     try:
         owner = _read(descriptor)
-        # Shared: two that look do not take each other for an owner.
+        # A shared lock: two processes that look at once do not take each other for an owner.
         granted = flock(descriptor, fcntl.LOCK_SH)
     finally:
         os.close(descriptor)
@@ -297,14 +308,14 @@ def _look(place: str, path: str) -> tuple[Owner, bool]:
 
 
 def _win(path: str, owner: Owner) -> int | None:
-    """Win an epoch and have the lock; None when another one has won it. Raises LockError, OSError."""
+    """Win an epoch and the lock with it; None when another taker has won. Raises LockError, OSError."""
     beside = f"{path}.{os.urandom(8).hex()}"
     with contextlib.suppress(FileNotFoundError):
         os.rename(f"{path}.spare", beside)  # noqa: PTH104
     descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if flock(descriptor, fcntl.LOCK_EX) is False:
-            # A spare that a dead host's lock is kept on.
+            # The file server still keeps a dead host's lock on the spare.
             os.unlink(beside)  # noqa: PTH108
             os.close(descriptor)
             descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -313,7 +324,8 @@ def _win(path: str, owner: Owner) -> int | None:
         try:
             os.link(beside, f"{path}.{owner.epoch}")
         except OSError as error:
-            # A server's answer that was lost makes the client ask again (open(2), O_EXCL).
+            # After a lost answer, an NFS client repeats the request: the link may exist although it was made
+            # here.
             ours = error.errno == errno.EEXIST and _same(descriptor, f"{path}.{owner.epoch}")
             if error.errno == errno.EEXIST and not ours:
                 os.close(descriptor)
@@ -336,7 +348,7 @@ def _win(path: str, owner: Owner) -> int | None:
 
 
 def _same(descriptor: int, path: str) -> bool:
-    """Whether an open file is the one of a name."""
+    """Whether an open file is the file that a path names."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))  # noqa: PTH116
     except FileNotFoundError:
@@ -357,7 +369,7 @@ def _record(owner: Owner) -> bytes:
 
 
 def _read(descriptor: int) -> Owner:
-    """Return a file's record; one that says nothing where there is none. Raises OSError."""
+    """Return the owner in a file's record, an empty owner for an invalid record. Raises OSError."""
     try:
         said: dict[str, Any] = json.loads(os.pread(descriptor, _LENGTH, 0))
         owner = Owner()

@@ -1,4 +1,4 @@
-"""A lock, looked at for as long as its owner lives: another host may have taken it over."""
+"""Watches a held lock, since another host may take it over."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 from whesl.runtime.locking import takeover_lock
 
-EVERY = 5.0  # seconds: each look is a call to a file system that thousands of daemons may share
+EVERY = 5.0  # seconds between two checks of a file system that thousands of daemons may share
 
 
 class Guard:
-    """Looks at a lock.
+    """Watches a lock for the process that holds it.
 
     Args:
         path: the lock's file.
@@ -23,13 +23,13 @@ class Guard:
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = str(path)
         self._epoch = takeover_lock.epoch_of(descriptor)
-        with contextlib.suppress(OSError):  # the disk is full now, and may have room later
+        with contextlib.suppress(OSError):  # a full disk may have space later
             takeover_lock.spare(self._path, self._epoch)
         self._over = threading.Event()
         self.lost = False
 
     def watch(self, wake: Callable[[], object]) -> None:
-        """Look every few seconds, in a thread of its own, which a dead file system may hold up.
+        """Check the lock every few seconds in a separate thread, which a dead file system may block.
 
         Args:
             wake: called when the lock is lost.
@@ -44,10 +44,10 @@ class Guard:
         threading.Thread(target=look, name="lock", daemon=True).start()
 
     def look(self) -> bool:
-        """Whether the lock is lost, by a look at it now."""
+        """Check now whether the lock is lost."""
         self.lost = self.lost or takeover_lock.lost(self._path, self._epoch)
         return self.lost
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._over.set()

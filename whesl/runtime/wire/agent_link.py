@@ -1,8 +1,8 @@
-"""A small encrypted link with keys of its own, as between an isolator and its agents.
+"""An encrypted link with keys of its own, as between an isolator and its agents.
 
-It carries whatever union of tagged structs its user names. A lost connection is told at once, with the
-peer's name. What is in flight when a connection is lost is lost: users repeat what matters when a peer is
-back (``PeerFound``).
+The link carries a union of tagged structs that its user defines. It reports a lost connection at once, with
+the peer's name. Messages in flight are lost with the connection: users repeat important messages when the
+peer is back (``PeerFound``).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ M = TypeVar("M", bound=msgspec.Struct)
 
 
 class PeerFound(msgspec.Struct, frozen=True):
-    """A peer has spoken for the first time on its present connection."""
+    """A peer has sent its first message on its present connection."""
 
     peer: str
 
 
 class PeerLost(msgspec.Struct, frozen=True):
-    """A peer's connection has closed, or was replaced by a new one (``PeerFound`` follows at once)."""
+    """A peer's connection has closed, or a new one has replaced it (``PeerFound`` follows at once)."""
 
     peer: str
 
@@ -52,7 +52,7 @@ class _Codec(Generic[M]):
         return self._encoder.encode((LINK_VERSION, message))
 
     def decode(self, content: bytes) -> M | None:
-        """Return the message, None for anything malformed or of another version."""
+        """Decode a message; None for a malformed one or one of another version."""
         try:
             version, message = self._decoder.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -66,10 +66,10 @@ class LinkServer(Generic[M]):
     Args:
         host: address to listen on, ``*`` for all.
         port: 0 for any; the chosen one is ``port``. A restarted server passes the old one.
-        keys: of this link.
-        kinds: the structs (tagged) that may be received.
-        ports: those that may be chosen when ``port`` is 0; None: any.
-        listening: a descriptor that listens on ``port`` already, taken over.
+        keys: the link's keys.
+        kinds: the tagged structs that may be received.
+        ports: the ports to choose from when ``port`` is 0; None: any.
+        listening: a descriptor that listens on ``port`` already, which the server takes over.
 
     Poll ``sockets`` for reading, then call ``receive``. ``counters`` has refused, malformed, unsent.
 
@@ -127,7 +127,12 @@ class LinkServer(Generic[M]):
         return events
 
     def send(self, peer: str, message: M) -> bool:
-        """Send to one peer; False when it is not connected or takes nothing more."""
+        """Send to one peer; False when the peer is not connected or its queue is full.
+
+        Args:
+            peer: the peer's name.
+            message: the message.
+        """
         return self._socket.send(peer.encode(), self._codec.encode(message))
 
     def close(self) -> None:
@@ -140,12 +145,12 @@ class LinkClient(Generic[M]):
 
     Args:
         endpoint: ``tcp://host:port``.
-        keys: of this link.
-        name: what the server calls this peer; unique among its peers, at most 255 bytes.
-        kinds: the structs (tagged) that may be received.
-        pause: the longest one before a lost connection is tried again, seconds.
+        keys: the link's keys.
+        name: the peer's name at the server, unique among the server's peers, at most 255 bytes.
+        kinds: the tagged structs that may be received.
+        pause: the longest wait before a lost connection is tried again, seconds.
 
-    ``connected`` is True after a finished handshake. The connection is made, and made again, by itself.
+    ``connected`` is True after a finished handshake. The client connects and reconnects by itself.
     """
 
     def __init__(
@@ -163,7 +168,7 @@ class LinkClient(Generic[M]):
 
     @property
     def connected(self) -> bool:
-        """Whether there is a connection, as far as ``changes`` has seen."""
+        """Whether the link was connected at the last call of ``changes``."""
         return self._socket.connected
 
     def changes(self) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Which ports may be listened on: ``WHESL_PORTS``, where a firewall lets no others through."""
+"""The ports that daemons may listen on: ``WHESL_PORTS``, for sites with a firewall."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The coordinator's clients: isolators, which stay, and the command line, which asks once.
+"""The coordinator's clients: isolators, which stay connected, and the command line, which sends one request.
 
-Neither ever waits for the coordinator in ``send`` or ``receive``: what it cannot be told now is kept and
-repeated, and a coordinator that was started again is found by its endpoint file.
+No client waits for the coordinator in ``send`` or ``receive``: it keeps and repeats messages that cannot be
+delivered now, and finds a restarted coordinator by its endpoint file.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from whesl.runtime.wire.keys import user_keys
 from whesl.runtime.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decode, encode
 from whesl.runtime.wire.spool import leave, worth_leaving
 
-# How long an address may stay silent before the next one is tried (one that refuses, or that no way leads to,
-# is left at the next look); longer each time that all were tried, and not the same for all: with thousands at
-# once a handshake takes its time, and to begin anew makes it longer.
+# Seconds for which an address may stay silent before the next address is tried; an address that refuses or
+# has no route is left at once. The time grows with each round through all addresses and is randomised:
+# thousands of handshakes at once take long, and starting over makes them longer.
 _ADDRESS_PATIENCE = 3.0
 _MOST_PATIENCE = 30.0
 _LOOK_INTERVAL = 0.5
@@ -34,16 +34,16 @@ CONTACT_LIMIT = 15.0
 
 
 class CoordinatorClient:
-    """A lasting connection to the user's coordinator, made and made again by itself.
+    """A lasting connection to the user's coordinator, which reconnects by itself.
 
     Args:
         home: the WHESL home.
         sender: a name unique among the coordinator's clients: the task's id for an isolator.
-        clock: seconds; ``now`` arguments have to be of the same clock.
+        clock: returns seconds; ``now`` arguments have to be of the same clock.
         patience: seconds for which an address may stay silent before the next one is tried.
 
     Poll ``sockets`` (or ``socket`` alone) for reading, call ``receive`` when readable, and ``tick`` at
-    ``next_deadline`` at the latest. ``dropped`` and ``malformed`` count what was given up or not understood.
+    ``next_deadline`` at the latest. ``dropped`` and ``malformed`` count messages given up and invalid frames.
 
     Raises HomeError when the home is not private.
     """
@@ -86,16 +86,21 @@ class CoordinatorClient:
 
     @property
     def dropped(self) -> int:
-        """Reports given up because too many messages waited."""
+        """The number of reports given up because too many messages waited."""
         return self._outbox.dropped
 
     @property
     def waiting(self) -> int:
-        """Messages that the coordinator has not acknowledged."""
+        """The number of messages that the coordinator has not acknowledged."""
         return len(self._outbox)
 
     def send(self, message: AnyMessage, reliable: bool = True) -> None:
-        """Send, and repeat until the coordinator has written it down. Heartbeats are never repeated."""
+        """Send a message, and repeat it until the coordinator has recorded it.
+
+        Args:
+            message: the message.
+            reliable: repeat the message; heartbeats are never repeated.
+        """
         envelope = self._outbox.post(
             message,
             self._clock(),
@@ -105,7 +110,7 @@ class CoordinatorClient:
         self._socket.send(encode(envelope))
 
     def receive(self) -> list[AnyMessage]:
-        """Return the new messages; acknowledges them, drops repeats, and notes acknowledgements."""
+        """Acknowledge and return the new messages; drop repeated messages."""
         now = self._clock()
         messages: list[AnyMessage] = []
         for frame in self._socket.receive():
@@ -128,14 +133,14 @@ class CoordinatorClient:
         return messages
 
     def tick(self, now: float | None = None) -> None:
-        """Look for the coordinator, and repeat messages that were not acknowledged in time."""
+        """Follow the coordinator's address, and repeat messages that were not acknowledged in time."""
         now = self._clock() if now is None else now
         self._greet(now)
         if now - self._looked >= self._look_interval:
             self._look(now)
         for envelope in self._outbox.due(now):
             if not self._socket.send(encode(envelope)):
-                # The coordinator is away; the other messages would not arrive either.
+                # The coordinator is out of reach, so the other messages would not arrive either.
                 break
 
     def next_deadline(self) -> float:
@@ -145,15 +150,20 @@ class CoordinatorClient:
         return look if retry is None else min(retry, look)
 
     def connected(self, now: float | None = None, within: float = CONTACT_LIMIT) -> bool:
-        """Whether the coordinator was heard from within the last ``within`` seconds."""
+        """Whether the coordinator has sent a message recently.
+
+        Args:
+            now: seconds of the client's clock; None: the present time.
+            within: seconds that count as recent.
+        """
         return (self._clock() if now is None else now) - self._heard <= within
 
     def leave(self) -> int:
-        """Leave unacknowledged messages in the spool, which the coordinator reads when it runs again.
+        """Write unacknowledged messages to the spool, which the coordinator reads when it runs again.
 
-        For an isolator that ends. Its questions are not left: no process waits for the answers any more.
+        An ending isolator calls this. Its requests are left out, since no process waits for their answers.
 
-        Returns how many messages were left. Raises OSError or HomeError when they could not be written.
+        Returns the number of messages written. Raises OSError or HomeError when they cannot be written.
         """
         envelopes = worth_leaving(self._outbox.waiting())
         if envelopes:
@@ -165,15 +175,16 @@ class CoordinatorClient:
         self._socket.close()
 
     def _greet(self, now: float) -> None:
-        """Say at once that this client is there when a connection was made: a restarted coordinator has news
-        for it and knows no way to it; and say again what waits.
+        """Send a greeting after a new connection, and repeat waiting messages.
+
+        A restarted coordinator may have messages for this client, and learns its route from the greeting.
         """
         if any(self._socket.events()):
             self.send(Ack(number=0), reliable=False)
             self._outbox.hurry(now)
 
     def _look(self, now: float) -> None:
-        """Follow the endpoint file; go on to the next address when the present one stays silent."""
+        """Follow the endpoint file; try the next address when the present one stays silent."""
         self._looked = now
         talking = now - self._heard < CONTACT_LIMIT or not len(self._outbox)
         if self._socket.connected and talking:
@@ -183,7 +194,7 @@ class CoordinatorClient:
             return
         if found != self._endpoint:
             self._endpoint, self._hosts, self._patience = found, found.hosts(self._here), self._first_patience
-            # A coordinator that was started again usually has the address of the one before.
+            # A restarted coordinator usually has the previous address.
             self._choice = self._hosts.index(self._answered) if self._answered in self._hosts else 0
         elif now - self._chosen_at < self._pause():
             return
@@ -195,13 +206,16 @@ class CoordinatorClient:
         self._socket.connect(found.url(self._hosts[self._choice]), found.public_key)
 
     def _pause(self) -> float:
-        """Return how long the present address is tried: not long where it refuses, the first time round."""
+        """Return the seconds to try the present address.
+
+        Few for an address that refuses, in the first round.
+        """
         soon = self._socket.failed and self._patience == self._first_patience
         return self._look_interval if soon else self._patience
 
 
 def request(home: Path, message: AnyMessage, timeout: float) -> Reply:
-    """Ask the coordinator one thing and wait for its reply.
+    """Send the coordinator one request and wait for its reply.
 
     Args:
         home: the WHESL home.

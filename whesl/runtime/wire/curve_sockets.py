@@ -1,7 +1,7 @@
-"""The only place where ZeroMQ sockets are made: always CURVE, always with a closed list of admitted keys.
+"""All ZeroMQ sockets of WHESL: always encrypted by CURVE, always with a closed list of admitted keys.
 
-CURVE (https://rfc.zeromq.org/spec/26/) encrypts and names both ends; the server asks ZAP
-(https://rfc.zeromq.org/spec/27/) whether the client's key is one of those it was given. Nothing here blocks.
+CURVE (https://rfc.zeromq.org/spec/26/) encrypts and authenticates both ends; the server checks the client's
+key by ZAP (https://rfc.zeromq.org/spec/27/) against its list of keys. No function blocks.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from whesl.runtime.wire.own_addresses import bracketed
 
 MAX_FRAME = 32 * 1024 * 1024
 QUEUE = 20_000
-# Connections that wait to be accepted; the system's net.core.somaxconn bounds it. Ten thousand isolators that
-# start at once would meet libzmq's own 100, and what is refused is tried again after a second or more.
+# The queue of connections to accept, bounded by the system's net.core.somaxconn. libzmq's default of 100 is
+# too small for ten thousand isolators that start at once: a refused one tries again after a second or more.
 BACKLOG = 4096
-# Milliseconds for a handshake: with thousands waiting, on a busy machine, libzmq's own 30 s are not enough,
-# and one that is given up is begun anew. Not more, since who never ends it holds a connection as long.
+# Milliseconds for a handshake. libzmq's default of 30 s is too short for thousands of handshakes on a busy
+# machine, since an abandoned handshake starts over. A longer time would let silent clients hold connections.
 HANDSHAKE = 60_000
-PAUSE = 2.0  # the longest one before a client tries to connect again, seconds
-# Milliseconds for a connection to be made, as long as ZMTP's heartbeats are apart.
+PAUSE = 2.0  # the longest wait before a client reconnects, seconds
+# Milliseconds for a TCP connection, the same as between ZMTP's heartbeats.
 CONNECT = 5_000
-# At most so many frames, or events of connections, are taken at once: the caller has other things to do.
+# The most frames, and the most events of connections, that one call takes: the caller has other work too.
 _MOST_FRAMES = 1000
 _MOST_EVENTS = 10_000
 _DOMAIN = "whesl"
-# Plain numbers: the arithmetic of pyzmq's enumerations takes longer than the calls that it is for.
+# Plain integers: operations on pyzmq's enumerations take longer than the calls they belong to.
 _READABLE, _NOW, _AND_MORE = int(zmq.POLLIN), int(zmq.DONTWAIT), int(zmq.DONTWAIT | zmq.SNDMORE)
 # The first frame of a monitor's message: event, and descriptor or error number (zmq_socket_monitor(3)).
 _MONITORED = struct.Struct("=Hi")
@@ -42,7 +42,7 @@ _REFUSALS = int(
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 )
-# The authenticator tells of every handshake; what was refused is counted instead.
+# The authenticator logs every handshake; WHESL counts refused ones instead.
 _SILENT = logging.getLogger("whesl.wire.zap")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
@@ -53,7 +53,7 @@ class BindError(WheslError):
 
 
 class _Admission:
-    """ZAP's question: is this client's key admitted?"""
+    """The check of a client's key for ZAP."""
 
     def __init__(self, admitted: frozenset[str]) -> None:
         self._admitted = frozenset(key.encode() for key in admitted)
@@ -64,17 +64,17 @@ class _Admission:
 
 
 class ServerSocket:
-    """A ROUTER that admits only clients with known keys, and knows whose connection was lost.
+    """A ROUTER socket that admits only clients with known keys, and reports lost connections by peer.
 
     Args:
         host: address or interface to listen on, ``*`` for all.
         port: 0 for any free one; the chosen one is ``port``.
-        keys: the server's own pair.
-        admitted: public keys of the clients that may speak.
-        ports: those that may be chosen when ``port`` is 0; None: any.
-        listening: a descriptor that listens on ``port`` already, taken over.
+        keys: the server's own pair of keys.
+        admitted: public keys of the admitted clients.
+        ports: the ports to choose from when ``port`` is 0; None: any.
+        listening: a descriptor that listens on ``port`` already, which the server takes over.
 
-    ``socket`` and ``monitor`` are to be polled; ``counters`` counts what was refused or dropped.
+    The caller polls ``socket`` and ``monitor``; ``counters`` counts refused clients and dropped frames.
 
     Raises BindError.
     """
@@ -114,8 +114,8 @@ class ServerSocket:
         self.socket.ipv6 = True  # IPv6 as well as IPv4, where the machine has both
         if listening is not None:
             self.socket.use_fd = listening
-        # A peer that comes back under its name takes the place of its old connection; sending to a peer
-        # that is gone is told instead of dropped in silence.
+        # A peer that reconnects under its name replaces its old connection, and sending to a lost peer is an
+        # error instead of a silent drop.
         self.socket.router_handover = True
         self.socket.router_mandatory = True
         self.monitor: zmq.Socket[bytes] = self.socket.get_monitor_socket(
@@ -132,7 +132,8 @@ class ServerSocket:
     def _bind(self, host: str, port: int, ports: range | None) -> None:
         candidates: list[int | str] = [port or "*"]
         if not port and ports is not None:
-            # In no order: others on this machine choose from the same range at the same moment.
+            # Random order, since other processes of this machine may choose from the same range at the same
+            # time.
             candidates = [*random.sample(ports, len(ports))]
         reason = ""
         for candidate in candidates:
@@ -158,14 +159,14 @@ class ServerSocket:
         return (self.socket, self.monitor)
 
     def receive(self) -> list[tuple[bytes, bytes | None]]:
-        """Return what happened, in order: (peer, content) for a message, (peer, None) for a lost connection.
+        """Return events in order: (peer, content) for a message, (peer, None) for a lost connection.
 
-        A peer whose connection was replaced is lost first. Frames of another shape are counted and dropped.
-        Where more waits than is taken at once, the sockets stay readable.
+        A peer whose connection was replaced is reported as lost first. Invalid frames are counted and
+        dropped. The sockets stay readable while further events wait.
         """
         socket = self.socket
         for _ in range(_MOST_FRAMES):
-            # Asking first costs a fifth of the exception that says that nothing waits.
+            # The query costs a fifth of the exception that a read of an empty socket raises.
             if not int(socket.get(zmq.EVENTS)) & _READABLE:
                 break
             peer = socket.recv(_NOW)
@@ -179,15 +180,15 @@ class ServerSocket:
             live = isinstance(descriptor, int) and self._spoke(peer, descriptor)
             self._happened.append((peer, frame.bytes))
             if not live and peer not in self._descriptor_of:
-                # The last messages of a connection that has closed already.
+                # These are the last messages of a connection that has closed already.
                 self._happened.append((peer, None))
         self._watch()
         happened, self._happened = self._happened, []
         return happened
 
     def _spoke(self, peer: bytes, descriptor: int) -> bool:
-        """Note which connection bears a peer; False when that connection has closed already."""
-        # First, always: a peer that came back may have been given the very descriptor that it had before.
+        """Note the connection of a peer; False when that connection has closed already."""
+        # Read the monitor first: a peer that reconnects may get the same descriptor as before.
         self._watch()
         if self._peer_of.get(descriptor) == peer:
             return True
@@ -207,7 +208,7 @@ class ServerSocket:
             self._happened.append((peer, None))
 
     def _watch(self) -> None:
-        """Take in what the monitor tells, in its order: a descriptor is closed before it is used again."""
+        """Handle the monitor's events in order: a descriptor closes before it is used again."""
         for event, descriptor in _events(self.monitor):
             if event & _REFUSALS:
                 self.counters["refused"] += 1
@@ -218,7 +219,12 @@ class ServerSocket:
                 self._closed(descriptor)
 
     def send(self, peer: bytes, content: bytes) -> bool:
-        """Send to one peer; False when it is not connected or its queue is full."""
+        """Send to one peer; False when the peer is not connected or its queue is full.
+
+        Args:
+            peer: the peer's name.
+            content: the frame.
+        """
         try:
             self.socket.send(peer, _AND_MORE)
             self.socket.send(content, _NOW)
@@ -241,40 +247,46 @@ class ServerSocket:
 
 
 def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair, pause: float = PAUSE) -> zmq.Socket[bytes]:
-    """Make a client's DEALER that is not connected yet; ``pause`` as for ``ClientSocket``."""
+    """Make a client's DEALER socket, not connected yet.
+
+    Args:
+        context: the ZeroMQ context.
+        keys: the client's own pair of keys.
+        pause: the longest wait before a lost connection is tried again, seconds.
+    """
     made: zmq.Socket[bytes] = context.socket(zmq.DEALER)
     made.curve_publickey = keys.public.encode()
     made.curve_secretkey = keys.secret.encode()
-    # Until a server is named there is no key of its own; a pair's own public key keeps CURVE switched on.
+    # CURVE needs some server key from the start; the client's own public key stands in for it.
     made.curve_serverkey = keys.public.encode()
     made.linger = 0
     made.maxmsgsize = MAX_FRAME
     made.sndhwm = made.rcvhwm = QUEUE
-    # Only to a finished connection: what cannot be sent now is repeated by delivery, not kept twice.
+    # Send on finished connections only: ``delivery`` keeps and repeats other messages.
     made.immediate = True
-    # libzmq adds a random part of up to the interval to each wait, so that clients do not come in step.
+    # libzmq adds a random time of up to the interval to each wait, so that clients do not reconnect in step.
     made.reconnect_ivl = 100
     made.reconnect_ivl_max = int(pause * 1000)
     made.handshake_ivl = HANDSHAKE
     made.ipv6 = True  # IPv6 as well as IPv4
-    # Where packets are dropped, the system asks ever more seldom, at last once a minute: begin anew.
+    # Where packets are dropped, the system retries ever more seldom; a new connection is faster.
     made.connect_timeout = CONNECT
-    # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.
+    # A dead machine closes no connection; ZMTP's heartbeats notice it.
     made.heartbeat_ivl = 5000
     made.heartbeat_timeout = 15000
     return made
 
 
 class ClientSocket:
-    """A DEALER that speaks to one server at a time.
+    """A DEALER socket that is connected to one server at a time.
 
     Args:
-        keys: the client's own pair.
-        identity: the name under which the server knows the connection; empty for one of its choice.
-        pause: the longest one before a lost connection is tried again, seconds.
+        keys: the client's own pair of keys.
+        identity: the connection's name at the server; empty: the server chooses one.
+        pause: the longest wait before a lost connection is tried again, seconds.
 
-    ``socket`` and ``monitor`` are to be polled; ``connected`` is what ``events`` saw last, ``refused`` counts
-    handshakes, ``failed``: the address answered with a refusal, or no way leads there.
+    The caller polls ``socket`` and ``monitor``. ``connected`` is the state at the last call of ``events``,
+    ``refused`` counts refused handshakes, ``failed``: the address refuses connections or has no route.
     """
 
     def __init__(self, keys: KeyPair, identity: bytes = b"", pause: float = PAUSE) -> None:
@@ -302,13 +314,13 @@ class ClientSocket:
         return self._endpoint
 
     def connect(self, endpoint: str, server_key: str) -> None:
-        """Speak to another server from now on; the connection is made in the background.
+        """Switch to another server; the connection is made in the background.
 
         Args:
             endpoint: ``tcp://host:port``.
             server_key: the server's public key.
 
-        Raises WheslError when the address has no valid form.
+        Raises WheslError when the address is malformed.
         """
         self.disconnect()
         self.events()  # events of the address from before are dropped
@@ -353,7 +365,7 @@ class ClientSocket:
                 arrived.append(frames[0])
 
     def send(self, content: bytes) -> bool:
-        """Send; False when there is no connection or its queue is full."""
+        """Send a frame; False when there is no connection or its queue is full."""
         try:
             self.socket.send(content, zmq.DONTWAIT)
         except zmq.Again:
@@ -373,9 +385,9 @@ class ClientSocket:
 def _events(monitor: zmq.Socket[bytes]) -> list[tuple[int, int]]:
     """Return the (event, descriptor or error number) pairs that wait on a monitor."""
     found: list[tuple[int, int]] = []
-    # Asking for the state costs a tenth of what a poll does, and this is done for each frame.
+    # A query of the state costs a tenth of a poll, and runs for each frame.
     while len(found) < _MOST_EVENTS and int(monitor.get(zmq.EVENTS)) & _READABLE:
-        # Read here: pyzmq's own reading makes a member of an enumeration of each descriptor, and keeps it.
+        # Decoded here, since pyzmq's own decoder makes and keeps an enumeration member for each descriptor.
         event, value = _MONITORED.unpack(monitor.recv_multipart(_NOW)[0])
         found.append((event, value))
     return found

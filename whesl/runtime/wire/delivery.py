@@ -1,8 +1,8 @@
 """Reliable delivery over a network that loses, repeats and reorders: numbers, repeats, acknowledgements.
 
-Pure: the clock is an argument everywhere, in seconds, any clock as long as it is always the same one.
-At least once on the sender's side (``Outbox``) and at most once on the receiver's (``Inbox``) make exactly
-once per pair of incarnations. Order is not restored: state machines do not move backwards on a late message.
+Pure: the time is an argument, in seconds of one clock. The sender (``Outbox``) delivers at least once and the
+receiver (``Inbox``) accepts at most once, which makes exactly once for each pair of incarnations. Order is
+not restored: state machines do not move backwards on a late message.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from whesl.runtime.wire.messages import WIRE_VERSION, AnyMessage, Envelope
 
 FIRST_RETRY = 0.5
 LAST_RETRY = 10.0
-# An isolator without a coordinator for a day keeps its news; beyond this the oldest reports go first.
+# The most waiting messages, enough for a day without a coordinator; beyond that the oldest reports are
+# dropped.
 CAPACITY = 10_000
 WINDOW = 4096
 SENDERS = 20_000
 
 
 def new_incarnation() -> str:
-    """Return a name for this start of a sender: its numbers begin at 1."""
+    """Return a unique name for one start of a sender, whose message numbers begin at 1."""
     return uuid.uuid4().hex
 
 
@@ -39,16 +40,16 @@ class Outbox:
     """The sender's side for one receiver: numbers messages and repeats them until acknowledged.
 
     Args:
-        sender: the name put on envelopes.
-        incarnation: this start of the sender.
-        first: seconds until the first repetition; each following one waits twice as long.
+        sender: the sender's name on envelopes.
+        incarnation: the name of this start of the sender.
+        first: seconds until the first repetition; each further wait is twice as long.
         last: the longest wait, seconds.
         capacity: messages kept; when there are more, the oldest expendable one is dropped.
 
-    ``dropped`` counts what was given up for want of room.
+    ``dropped`` counts messages that were given up for lack of capacity.
     """
 
-    # A coordinator has one for each of ten thousand isolators.
+    # Slots save memory: a coordinator has an outbox for each of ten thousand isolators.
     __slots__ = (
         "_capacity",
         "_first",
@@ -84,10 +85,10 @@ class Outbox:
         """Return the envelope to send now.
 
         Args:
-            message: what to say.
-            now: the clock.
-            reliable: number it and repeat it until acknowledged; otherwise its number is 0.
-            expendable: may be dropped when too many messages wait.
+            message: the message.
+            now: seconds of the clock.
+            reliable: number the message and repeat it until it is acknowledged; else its number is 0.
+            expendable: the message may be dropped when too many messages wait.
         """
         if not reliable:
             return Envelope(WIRE_VERSION, self.sender, self.incarnation, 0, message)
@@ -106,7 +107,7 @@ class Outbox:
         self._waiting.pop(number, None)
 
     def due(self, now: float) -> list[Envelope]:
-        """Return the messages to repeat now, in order, and put their next repetition off."""
+        """Return the messages to repeat now, in order, and schedule their next repetition."""
         late = [waiting for waiting in self._waiting.values() if waiting.due <= now]
         for waiting in late:
             waiting.retry = min(waiting.retry * 2, self._last)
@@ -114,7 +115,7 @@ class Outbox:
         return [self._stamped(waiting.envelope) for waiting in late]
 
     def hurry(self, now: float) -> None:
-        """Make all waiting messages due now; called when the receiver has been heard from again."""
+        """Make all waiting messages due now; called when the receiver is in reach again."""
         for waiting in self._waiting.values():
             waiting.due = now
             waiting.retry = self._first
@@ -138,21 +139,21 @@ class Outbox:
         return msgspec.structs.replace(envelope, floor=next(iter(self._waiting), envelope.number))
 
 
-# Of one sender: its name, its incarnation, up to which number all were seen, and which above.
+# One sender's name and incarnation, the number up to which all messages were seen, and seen numbers above it.
 Remembered = tuple[str, str, int, tuple[int, ...]]
 
 
 class _Stream(msgspec.Struct):
     below: int = 0  # every number up to this one was seen
-    above: set[int] | None = None  # most never have any: an empty set takes 200 bytes
+    above: set[int] | None = None  # None instead of an empty set, which takes 200 bytes
 
 
 class Inbox:
-    """The receiver's side: tells new messages from repeats, in bounded memory.
+    """The receiver's side: distinguishes new messages from repeated ones, in bounded memory.
 
     Args:
         window: how far numbers may run ahead of the lowest missing one.
-        senders: how many (sender, incarnation) pairs are remembered; the longest silent one goes first.
+        senders: the most (sender, incarnation) pairs to remember; the longest silent pair is dropped first.
     """
 
     def __init__(self, *, window: int = WINDOW, senders: int = SENDERS) -> None:
@@ -161,14 +162,17 @@ class Inbox:
         self._streams: OrderedDict[tuple[str, str], _Stream] = OrderedDict()
 
     def seen(self, envelope: Envelope) -> bool:
-        """Whether a message is a repeat. Messages without a number never are."""
+        """Whether a message is a repetition. Messages without a number never are."""
         stream = self._streams.get((envelope.sender, envelope.incarnation))
         if stream is None or envelope.number == 0:
             return False
         return envelope.number <= stream.below or envelope.number in (stream.above or ())
 
     def acceptable(self, envelope: Envelope) -> bool:
-        """Whether a number can be remembered; if not, it must not be acknowledged: it will come again."""
+        """Whether a message's number can be remembered.
+
+        Others must not be acknowledged, so they are repeated.
+        """
         stream = self._streams.get((envelope.sender, envelope.incarnation))
         below = max(0 if stream is None else stream.below, envelope.floor - 1)
         return 0 <= envelope.number <= below + self._window
@@ -178,7 +182,14 @@ class Inbox:
         self.note(envelope.sender, envelope.incarnation, envelope.number, envelope.floor)
 
     def note(self, sender: str, incarnation: str, number: int, floor: int) -> None:
-        """Note by the fields of its envelope that a message has been taken in."""
+        """Note that a message has been taken in, by the fields of its envelope.
+
+        Args:
+            sender: the sender's name.
+            incarnation: the sender's incarnation.
+            number: the message's number.
+            floor: the lowest number that the sender still repeats.
+        """
         if number == 0:
             return
         key = (sender, incarnation)

@@ -1,4 +1,4 @@
-"""Where the coordinator listens: the file by which its clients find it, also after a restart elsewhere."""
+"""The endpoint file, by which clients find the coordinator, even after its restart on another host."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from whesl.runtime.wire.own_addresses import bracketed, own_addresses
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """The content of ``coordinator/endpoint.json``.
 
-    ``addresses`` are tried in order, after loopback for clients on ``host`` itself. ``incarnation`` changes
-    with each start. ``wire`` is the version of the messages that it understands, ``version`` its own.
+    Clients try ``addresses`` in order; clients on ``host`` itself try loopback first. ``incarnation`` changes
+    with each start. ``wire`` is the version of the coordinator's messages, ``version`` that of its WHESL.
     """
 
     host: str
@@ -34,7 +34,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def foreign(self) -> str:
-        """Why it cannot be spoken to: its messages are those of another version; "" when it can."""
+        """Why the coordinator's messages are of an incompatible version; "" when they are compatible."""
         if self.wire == WIRE_VERSION:
             return ""
         other = self.version or "another version"
@@ -51,7 +51,12 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_endpoint(home: Path, endpoint: Endpoint) -> None:
-    """Write the file, mode 0600, in one piece. Raises OSError."""
+    """Write the endpoint file atomically, with mode 0600. Raises OSError.
+
+    Args:
+        home: the WHESL home.
+        endpoint: the content.
+    """
     write_private(places.endpoint(home), msgspec.json.encode(endpoint))
 
 
@@ -65,10 +70,10 @@ def read_endpoint(home: Path) -> Endpoint | None:
 
 
 def reachable_addresses(bind_host: str) -> tuple[str, ...]:
-    """Return what other machines may reach a socket by, the host's name first.
+    """Return the addresses by which other machines may reach a socket, the host's name first.
 
     Args:
-        bind_host: what it listens on: ``*`` for all interfaces, or one address.
+        bind_host: the address that the socket listens on; ``*`` for all interfaces.
     """
     if bind_host != "*":
         return (bind_host,)

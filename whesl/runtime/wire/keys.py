@@ -1,8 +1,8 @@
-"""Where a user's WHESL lives, and the CURVE keys that keep everybody else out.
+"""The user's WHESL home, and the CURVE keys that keep other users out.
 
-Two key pairs in ``WHESL_HOME/keys``: one names the coordinator to its clients, one admits the user's own
-processes to the coordinator. Both are made at first use, on whichever machine comes first: ``WHESL_HOME`` is
-shared by login and compute nodes. Links inside one allocation have keys of their own (``LinkKeys``).
+``WHESL_HOME/keys`` has two key pairs: one identifies the coordinator to its clients, the other admits the
+user's own processes to the coordinator. Both are made at their first use, on any machine, since login and
+compute nodes share ``WHESL_HOME``. Links inside one allocation have separate keys (``LinkKeys``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeyPair(msgspec.Struct, frozen=True):
     @classmethod
     def generate(cls) -> KeyPair:
         """Return a new pair."""
-        import zmq  # heavy, and ``private_directory`` alone does not need it
+        import zmq  # a slow import, which ``private_directory`` does not need
 
         public, secret = zmq.curve_keypair()
         return cls(public.decode(), secret.decode())
@@ -39,7 +39,7 @@ class KeyPair(msgspec.Struct, frozen=True):
 
 
 class LinkKeys(msgspec.Struct, frozen=True):
-    """The ephemeral keys of one link: the server's pair, and the one pair that all its clients bear."""
+    """The ephemeral keys of one link: the server's pair, and one pair that all clients of the link share."""
 
     server: KeyPair
     client: KeyPair
@@ -89,7 +89,11 @@ def user_keys(directory: Path) -> UserKeys:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600 in one piece: readers see the old content or the new, never a part.
+    """Write a file of mode 0600 atomically: readers see the old content or the new content.
+
+    Args:
+        path: the file.
+        content: the new content.
 
     Raises OSError.
     """
@@ -97,7 +101,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    import tempfile  # heavy, as zmq above
+    import tempfile  # a slow import
 
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -113,10 +117,10 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 def _pair(directory: Path) -> KeyPair:
-    """Return the pair kept in a directory, made when it does not exist.
+    """Return the key pair in a directory; make the pair if it does not exist.
 
-    The pair is written into a directory beside it that is then renamed: a rename onto a directory that is
-    not empty fails, so of two makers one wins, and nobody sees half a pair.
+    The pair is written to a temporary directory, which is then renamed. A rename onto a directory that is not
+    empty fails, so one of two makers wins, and no process sees half a pair.
     """
     try:
         return file_retry.retried(lambda: _kept(directory))

@@ -1,9 +1,8 @@
 """The messages between isolators, coordinator and command line.
 
-Each is a tagged, versioned record in msgpack. A frame is an ``Envelope``: who, in which incarnation,
-which number, and whether an answer to it has been seen; the receiver drops repeats by (sender,
-incarnation, number) and the sender repeats until acknowledged. Unknown tags and versions are counted
-and dropped, never executed.
+Each message is a tagged record in msgpack. A frame is an ``Envelope`` with the version, the sender, its
+incarnation and the message's number. The sender repeats a message until it is acknowledged; the receiver
+drops repetitions by (sender, incarnation, number). Unknown tags and versions are counted and dropped.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Register(Message, frozen=True, kw_only=True, tag="register"):
-    """An isolator is up: first thing it says, and again after each loss of contact.
+    """An isolator runs: its first message, repeated after each loss of contact.
 
-    ``claim`` is new for each start of the job's script by the resource manager (job id and restart
-    count); of two claims for one task the coordinator lets the newer run and fences the older. ``run`` is
-    what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
-    claim with another run is that of another job. ``cluster`` has the variables that say which cluster the
-    job runs on (``whesl.managers.resource.cluster_environment``). ``exceptions`` are those that its rules
-    have for the task. ``requeue`` is what its user has said of running the job again; ``kept``: the job
-    outlives a lost node since rules may act on it.
+    ``claim`` (job id and restart count) is new for each start of the job's script by the resource manager; of
+    two claims for one task the coordinator lets the newer run and fences the older. ``run`` is the prefix of
+    the task's tokens. A cluster that was set up anew may repeat job ids: the same claim with another run
+    belongs to another job. ``cluster`` has the variables that name the job's cluster
+    (``whesl.managers.resource.cluster_environment``). ``exceptions`` are the exceptions that the rules
+    declare for the task. ``requeue`` is the user's word on requeueing the job; ``kept``: the job outlives a
+    lost node, so that rules can act on the loss.
     """
 
     task: str
@@ -59,7 +58,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
-    """Alive. Not acknowledged one by one. ``time``: when it was sent, by the sender's clock; 0: not said."""
+    """The isolator lives. ``time``: when this was sent, by the sender's clock; 0: unknown."""
 
     task: str
     state: TaskState
@@ -68,7 +67,7 @@ class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
 
 
 class Report(Message, frozen=True, kw_only=True, tag="report"):
-    """Something happened that the coordinator records; ``time`` is by the isolator's clock."""
+    """A record of the isolator, which the coordinator records too; ``time`` is by the isolator's clock."""
 
     task: str
     time: float
@@ -78,8 +77,8 @@ class Report(Message, frozen=True, kw_only=True, tag="report"):
 class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"):
     """A WORKFLOW_LEVEL exception was raised; the isolator waits for RecoveryGrant.
 
-    ``claim``, here and below: the sender's. What a fenced claim said may arrive after its successor was
-    admitted, before its own registration even, and is then nobody's word any more.
+    ``claim`` is the sender's claim, here and in the messages below. The coordinator ignores messages of a
+    fenced claim, which may arrive after another claim was admitted, or even before their own registration.
     """
 
     raised: Raised
@@ -89,8 +88,8 @@ class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"
 class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
     """A recovery ended. ``configuration`` is the task's new one; its path map concerns dependents.
 
-    ``signal`` is sent to running dependents that are reconfigured (0: none). ``raised`` is when the exception
-    was raised: it tells it from one that had the same number in an earlier run of the task.
+    ``signal`` is the signal for running dependents that are reconfigured (0: none). ``raised`` is when the
+    exception was raised, which distinguishes it from one with the same number in an earlier run of the task.
     """
 
     task: str
@@ -106,7 +105,7 @@ class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):
 
 
 class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
-    """The isolator cannot handle it inside the allocation and gives the decision up.
+    """The isolator cannot handle an exception in its allocation and leaves the decision to the coordinator.
 
     ``reason``: spares-exhausted, budget-spent, allocation-lost, handler-failed.
     """
@@ -118,10 +117,10 @@ class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
 
 
 class Finished(Message, frozen=True, kw_only=True, tag="finished"):
-    """The task ended under its isolator; final.
+    """The task has ended for good.
 
-    ``with_job``: its job has ended, which the isolator has seen by the end of the batch shell. How, the
-    resource manager knows. ``terminated``: by SIGTERM to all of its job, which may be about to run again.
+    ``with_job``: the job's batch shell has ended, so the job has; the resource manager knows how.
+    ``terminated``: the task ended by SIGTERM to its whole job, which may be about to run again.
     """
 
     task: str
@@ -134,7 +133,7 @@ class Finished(Message, frozen=True, kw_only=True, tag="finished"):
 
 
 class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):
-    """A node belongs into the shared memory of bad nodes."""
+    """A node has to be added to the shared memory of bad nodes."""
 
     bad_node: BadNode
 
@@ -145,8 +144,9 @@ class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):
 class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
     """Answer to Register. ``admitted`` False: another claim owns the task (``reason`` says which).
 
-    ``again`` is then after how many seconds to register again: whether that owner lives is being asked; 0: it
-    was settled. ``signal`` is for a program that runs with an older configuration, as in Reconfigure.
+    A refused isolator registers again after ``again`` seconds, while the coordinator finds out whether the
+    owner lives; 0: the refusal is final. ``signal`` is for a program that runs with an older configuration,
+    as in Reconfigure.
     """
 
     task: str
@@ -161,10 +161,11 @@ class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
 
 
 class RecoveryGrant(Message, frozen=True, kw_only=True, tag="recovery-grant"):
-    """The coordinator's own steps are done (or failed: ``refused`` says why); now the isolator's.
+    """The coordinator's own steps are done, or failed (``refused`` says why): the isolator's steps may begin.
 
-    ``transformed`` names the exception that this one became, counted over all tasks of the workflow: the
-    coordinator's steps were that one's, and the isolator takes that one's steps, where its rules have them.
+    ``transformed`` names the exception that this one became by the counts over all tasks of the workflow. The
+    coordinator has done that exception's steps, and the isolator does its own steps of that exception, where
+    the task's rules have them.
     """
 
     task: str
@@ -175,7 +176,7 @@ class RecoveryGrant(Message, frozen=True, kw_only=True, tag="recovery-grant"):
 
 
 class EscalationDecision(Message, frozen=True, kw_only=True, tag="escalation-decision"):
-    """What becomes of an escalated task."""
+    """The coordinator's decision about an escalated exception."""
 
     task: str
     ordinal: int
@@ -184,7 +185,7 @@ class EscalationDecision(Message, frozen=True, kw_only=True, tag="escalation-dec
 
 
 class Reconfigure(Message, frozen=True, kw_only=True, tag="reconfigure"):
-    """A running task's configuration changed. Lower or equal versions than its own are ignored."""
+    """A running task's configuration changed. The task ignores versions that are not above its own."""
 
     task: str
     configuration: Configuration
@@ -203,9 +204,9 @@ class RaiseException(Message, frozen=True, kw_only=True, tag="raise"):
     """Raise an exception of the rules from outside: a person, a monitoring tool, a predictor.
 
     A client names one of ``task`` (as the command line takes it), ``node`` and ``job`` (the scheduler's id),
-    or none of them where only one task is possible; the coordinator sends it on to each of those tasks with
-    the task's own name. ``id`` is new for each raise: told again, it is one exception. ``evidence`` is one
-    line for the report.
+    or none of them where only one task is possible. The coordinator forwards the message to each of these
+    tasks, with the task's own name. Each raise has a new ``id``; messages with the same id raise one
+    exception. ``evidence`` is one line for the report.
     """
 
     id: str
@@ -219,8 +220,9 @@ class RaiseException(Message, frozen=True, kw_only=True, tag="raise"):
 class PredictFailure(Message, frozen=True, kw_only=True, tag="predict-failure"):
     """A node is predicted to fail: a client tells the coordinator, which tells each task that uses the node.
 
-    ``id`` is new for each prediction: told again, it is one. The prediction's ``lead`` is what was left when
-    this was sent; its ``time`` is then by the sender's clock, and the receiver counts from the arrival.
+    Each prediction has a new ``id``; messages with the same id are one prediction. The prediction's ``lead``
+    is the seconds left at the time of sending, and the receiver counts from the arrival, since its ``time``
+    is by the sender's clock.
     """
 
     id: str
@@ -232,11 +234,10 @@ class PredictFailure(Message, frozen=True, kw_only=True, tag="predict-failure"):
 
 
 class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflow"):
-    """A workflow and its specification (JSON of whesl.language.spec.Spec), before any of its tasks runs.
+    """A workflow and its specification (JSON of whesl.language.spec.Spec), sent before any of its tasks runs.
 
-    ``environment`` has the variables that say which cluster its jobs run on
-    (``whesl.managers.resource.cluster_environment``): the coordinator may have been started in view of
-    another one.
+    ``environment`` has the variables that name the cluster of its jobs
+    (``whesl.managers.resource.cluster_environment``), since the coordinator's own may name another cluster.
     """
 
     workflow: Workflow
@@ -247,14 +248,14 @@ class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflo
 
 
 class Query(Message, frozen=True, kw_only=True, tag="query"):
-    """Ask: status, nodes, health."""
+    """A query of the coordinator. ``what``: status, nodes or health."""
 
     what: str
     workflow: str = ""
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """Tell: resume, pause, cancel (a task), stop (the coordinator), forget-node, add-node, job-ended."""
+    """A command. ``action``: resume, pause, cancel (a task), stop, forget-node, add-node or job-ended."""
 
     id: str
     action: str
@@ -308,7 +309,7 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True):
     incarnation: str
     number: int  # from 1 within an incarnation; 0 for messages that need no acknowledgement
     message: AnyMessage
-    floor: int = 0  # the lowest number still unacknowledged: a restarted receiver forgets what is below
+    floor: int = 0  # the lowest unacknowledged number: a restarted receiver needs no memory of lower ones
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -316,12 +317,12 @@ _decoder = msgspec.msgpack.Decoder(Envelope)
 
 
 def encode(envelope: Envelope) -> bytes:
-    """Return an envelope as a frame."""
+    """Encode an envelope as a frame."""
     return _encoder.encode(envelope)
 
 
 def decode(frame: bytes) -> Envelope | None:
-    """Return a frame's envelope, or None for anything malformed or of another version."""
+    """Decode a frame's envelope; None for a malformed frame or another version."""
     try:
         envelope = _decoder.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Figures for Prometheus, over HTTP: text exposition format 0.0.4, or OpenMetrics where it is asked for.
+"""Figures for Prometheus over HTTP: text exposition format 0.0.4, or OpenMetrics on request.
 
 prometheus_client writes the text and serves it from threads of its own.
 """
@@ -22,9 +22,9 @@ def address(text: str, *, open_to_others: bool = False) -> tuple[str, int]:
 
     Args:
         text: as the user wrote it; an IPv6 address stands in brackets.
-        open_to_others: whether an address that other machines reach is meant.
+        open_to_others: the user has allowed an address that other machines can reach.
 
-    Raises UsageError for what is no address, and for one that others reach unless that is meant.
+    Raises UsageError for a malformed address, and for one that others can reach without permission.
     """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or LOOPBACK

@@ -9,9 +9,10 @@ import psutil
 
 
 def own_addresses() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the addresses of this machine's interfaces, IPv4 first, and apart from them its loopback's.
+    """Return the addresses of this machine's interfaces, IPv4 first, and separately its loopback addresses.
 
-    Link-local IPv6 addresses are left out: what they mean depends on the interface of who uses them.
+    Link-local IPv6 addresses are left out: their meaning depends on the interface of the machine that uses
+    them.
     """
     others: list[str] = []
     loopback: list[str] = []
@@ -29,5 +30,5 @@ def own_addresses() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands before a port: an IPv6 address in brackets (RFC 3986)."""
+    """Return a host in the form before a port: an IPv6 address gets brackets (RFC 3986)."""
     return f"[{host}]" if ":" in host else host

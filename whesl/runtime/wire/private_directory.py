@@ -1,6 +1,6 @@
-"""Where a user's WHESL lives: a directory that is private, or refused.
+"""The user's WHESL home: a private directory; any other directory is refused.
 
-Standard library only, and little of it: what starts a task loads this before the task runs.
+Uses few modules of the standard library only, since ``whesl exec`` loads this before a task starts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class HomeError(WheslError):
 
 
 def explained(error: OSError) -> str:
-    """Return an error of the system for people, with what to do about it where that is known."""
+    """Return an error of the system as text for people, with advice where there is any."""
     if error.errno == errno.ENOENT and error.filename is None and not _has_directory():
         return "the current directory was removed\n  hint: change to one that is there (cd), and try again"
     if error.errno == errno.EFBIG:
-        import resource  # needed for this message alone
+        import resource  # imported here, since only this message needs it
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         return f"{file_retry.told(error)}: no file may grow beyond {limit} bytes\n  hint: ulimit -f unlimited"
@@ -43,7 +43,7 @@ def _has_directory() -> bool:
 
 
 def _reason(error: OSError) -> tuple[str, str]:
-    """Return the meaning of an error and the advice for it; '' where it is not known."""
+    """Return the meaning of an error and advice on it; '' where they are not known."""
     said = file_retry.told(error)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said, ""
@@ -64,8 +64,8 @@ def _reason(error: OSError) -> tuple[str, str]:
 def make_private(path: str) -> None:
     """Make a directory (mode 0700), or check that it is the user's and private.
 
-    Directories above it that do not exist are made private too: in one that others may write into, they
-    could put a directory of theirs in its place.
+    Missing directories above it are made private too: in a directory that others may write to, they could
+    replace this one by theirs.
 
     Args:
         path: absolute.
@@ -105,7 +105,7 @@ def _make_private(path: str) -> None:
 
 
 def make_directories(path: str) -> None:
-    """Make a directory and what is missing above it, all of mode 0700 whatever the umask. Raises OSError.
+    """Make a directory and its missing parents, all of mode 0700 whatever the umask. Raises OSError.
 
     Args:
         path: absolute.

@@ -1,7 +1,7 @@
-"""The coordinator's end: messages in, acknowledged only once they have been written down; messages out.
+"""The coordinator's side of the network; it acknowledges messages only after they are recorded.
 
-A *peer* is one start of one client: ``sender#incarnation``. An isolator that was started again is another
-peer, so that two claims of one task are told apart.
+A *peer* is one start of one client: ``sender#incarnation``. A restarted isolator is another peer, so that two
+claims of one task are distinct.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from whesl.runtime.wire.messages import (
 )
 
 NAME = "coordinator"
-# Peers whose name begins so ask once and go: what they were told is not kept.
+# The prefix of peers that send one request and leave: messages to them are not kept.
 TRANSIENT = "cli-"
 # Sender, incarnation, number, floor.
 Origin = tuple[str, str, int, int]
-# A peer that lost its connection may come back for this long, in seconds; then its messages are forgotten.
-# Nothing depends on them: a task that registers is told its whole state.
+# Seconds for which messages to a peer without a connection are kept. Later they are dropped, without harm:
+# the coordinator sends a registering task its whole state.
 _PATIENCE = 3600.0
 
 
@@ -48,7 +48,7 @@ class Delivery(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> Origin | None:
-        """What identifies the message in the journal; None for those that need no identity."""
+        """The identity of the message in the journal; None for messages that need none."""
         envelope = self.envelope
         if not envelope.number or self.peer.startswith(TRANSIENT):
             return None
@@ -61,10 +61,10 @@ class CoordinatorServer:
     Args:
         host: address to listen on, ``*`` for all (only the user's own keys are admitted).
         port: 0 for any; the chosen one is ``port``.
-        keys: the user's.
-        incarnation: of this start of the coordinator.
-        ports: those that may be chosen when ``port`` is 0; None: any.
-        clock: seconds, monotonic.
+        keys: the user's keys.
+        incarnation: the name of this start of the coordinator.
+        ports: the ports to choose from when ``port`` is 0; None: any.
+        clock: returns monotonic time in seconds.
 
     ``counters`` has refused, malformed, repeated, unsent, unexpected.
 
@@ -87,12 +87,12 @@ class CoordinatorServer:
         self._present = self._acknowledgement(0)  # the answer to each heartbeat
         self._inbox = Inbox()
         self._routes: OrderedDict[str, bytes] = OrderedDict()
-        # The same, the other way round; tuples, since a set takes 200 bytes, and nearly all have one peer.
+        # Peers by route; tuples instead of sets, which take 200 bytes, since nearly all routes have one peer.
         self._peers: dict[bytes, tuple[str, ...]] = {}
         self._outboxes: dict[str, Outbox] = {}
         self._absent: dict[str, float] = {}  # the time at which each peer lost its connection, oldest first
-        # When something may have to be repeated to which peer. ``_due`` has the times that hold; others are
-        # passed over. With ten thousand peers, looking at each in each turn would take all the time.
+        # A heap of times at which a peer may need repetitions, since checking ten thousand peers in each
+        # round takes too long. ``_due`` has the valid time of each peer; other entries are skipped.
         self._deadlines: list[tuple[float, str]] = []
         self._due: dict[str, float] = {}
         self.port = self._socket.port
@@ -121,7 +121,7 @@ class CoordinatorServer:
                 if peer in self._outboxes:
                     self._outboxes[peer].acknowledged(envelope.message.number)
                 if not envelope.message.number:
-                    # A client's greeting is answered, so that the client knows that the server listens.
+                    # The answer to a client's greeting shows that the server listens.
                     self._acknowledge(peer, 0)
             elif self._inbox.seen(envelope):
                 self.counters["repeated"] += 1
@@ -135,7 +135,7 @@ class CoordinatorServer:
         return new
 
     def take_in(self, envelopes: Iterable[Envelope]) -> list[Delivery]:
-        """Return those messages of one peer that are new, of what it left for this coordinator."""
+        """Return the new messages among those that one peer left in the spool."""
         return [
             Delivery(f"{envelope.sender}#{envelope.incarnation}", envelope.message, envelope)
             for envelope in envelopes
@@ -143,13 +143,13 @@ class CoordinatorServer:
         ]
 
     def settle(self, delivery: Delivery) -> None:
-        """Acknowledge a message that has been written down; heartbeats are answered with number 0."""
+        """Acknowledge a recorded message; heartbeats are answered with number 0."""
         self._inbox.remember(delivery.envelope)
         if delivery.envelope.number or type(delivery.message) is Heartbeat:
             self._acknowledge(delivery.peer, delivery.envelope.number)
 
     def recall(self, origin: Origin) -> None:
-        """Take a message as known that an earlier start of the coordinator wrote down."""
+        """Mark a message as known that an earlier start of the coordinator recorded."""
         self._inbox.note(*origin)
 
     def memory(self) -> list[Remembered]:
@@ -157,11 +157,16 @@ class CoordinatorServer:
         return self._inbox.memory()
 
     def restore(self, memory: Iterable[Remembered]) -> None:
-        """Take the messages as known that an earlier start of the coordinator had taken in."""
+        """Mark the messages as known that an earlier start of the coordinator had taken in."""
         self._inbox.restore(memory)
 
     def send(self, peer: str, message: AnyMessage) -> None:
-        """Send to a peer, repeated until acknowledged or until the peer is forgotten."""
+        """Send to a peer, and repeat until the peer acknowledges or is forgotten.
+
+        Args:
+            peer: the peer.
+            message: the message.
+        """
         outbox = self._outboxes.setdefault(peer, Outbox(NAME, self._incarnation))
         envelope = outbox.post(message, self._clock(), expendable=isinstance(message, Report))
         route = self._routes.get(peer)
@@ -170,13 +175,13 @@ class CoordinatorServer:
             self._schedule(peer, outbox)
 
     def forget(self, peer: str) -> None:
-        """Stop repeating messages to a peer that is over."""
+        """Stop repeating messages to a peer that has ended."""
         self._outboxes.pop(peer, None)
         self._absent.pop(peer, None)
         self._due.pop(peer, None)
 
     def tick(self) -> None:
-        """Repeat what is due."""
+        """Repeat the messages that are due."""
         now = self._clock()
         while self._absent and now - next(iter(self._absent.values())) > _PATIENCE:
             self.forget(next(iter(self._absent)))
@@ -185,7 +190,7 @@ class CoordinatorServer:
             del self._due[peer]
             route = self._routes.get(peer)
             if route is None:
-                # It is told when it comes back.
+                # A peer without a connection gets its messages when it reconnects.
                 continue
             outbox = self._outboxes[peer]
             for envelope in outbox.due(now):
@@ -204,7 +209,7 @@ class CoordinatorServer:
         return None
 
     def _schedule(self, peer: str, outbox: Outbox) -> None:
-        """Note when something has to be repeated to a peer, unless an earlier time is noted already."""
+        """Schedule a peer's next repetition, unless an earlier one is scheduled."""
         deadline = outbox.next_deadline()
         if deadline is not None and deadline < self._due.get(peer, math.inf):
             self._due[peer] = deadline
@@ -219,11 +224,11 @@ class CoordinatorServer:
         return sum(len(outbox) for outbox in self._outboxes.values())
 
     def connected(self) -> int:
-        """Return how many peers have a connection, without those that ask once and go."""
+        """Return the number of connected peers, without those that send one request and leave."""
         return sum(not peer.startswith(TRANSIENT) for peer in self._routes)
 
     def connections(self) -> int:
-        """Return how many connections bear a peer."""
+        """Return the number of connections that have a peer."""
         return len(self._peers)
 
     def close(self) -> None:
@@ -234,7 +239,7 @@ class CoordinatorServer:
         for peer in self._peers.pop(route, ()):
             del self._routes[peer]
             self._absent[peer] = self._clock()
-            # A command line that has gone does not come back for its answer.
+            # A command line that has disconnected does not return for its answer.
             if peer.startswith(TRANSIENT):
                 self.forget(peer)
 
@@ -256,7 +261,7 @@ class CoordinatorServer:
             self.forget(forgotten)
 
     def _unroute(self, peer: str, route: bytes) -> None:
-        """A connection does not bear a peer any more."""
+        """Remove a peer from its connection."""
         left = tuple(other for other in self._peers[route] if other != peer)
         if left:
             self._peers[route] = left

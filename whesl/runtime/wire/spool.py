@@ -1,12 +1,12 @@
-"""What isolators that have ended leave for a coordinator that was away: files below ``coordinator/spool``.
+"""The spool: undelivered messages of ended isolators for the coordinator, files below ``coordinator/spool``.
 
-An isolator's end is its job's, and cannot wait for a coordinator; but what it has not got rid of by then may
-be what its dependents find their files by. So it is left as it would have been sent: one file for each
-isolator, with its envelopes in order. The coordinator takes them in as if they had just arrived, and tells
-those that had arrived all the same by their numbers.
+An isolator ends with its job and cannot wait for an absent coordinator; but its undelivered messages may have
+the paths by which dependents find their files. So the isolator writes one file with its envelopes in order.
+The coordinator takes them in like arriving messages, and recognises messages that did arrive by their
+numbers.
 
-Whoever can write there can also read the user's keys (both are below the same private directory): a file
-proves as much as a signature would.
+A process that can write to the spool can also read the user's keys, since both are below the same private
+directory: so a file needs no signature.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ _decoder = msgspec.msgpack.Decoder(list[bytes])
 
 
 class Left(msgspec.Struct, frozen=True):
-    """One isolator's file. ``envelopes`` are in the order in which they were to be sent."""
+    """One isolator's file. ``envelopes`` are in the order of sending."""
 
     path: Path
     envelopes: tuple[Envelope, ...]
 
     @property
     def peer(self) -> str:
-        """Who left it, as the coordinator's server calls its peers."""
+        """The peer that left the file, as ``sender#incarnation``."""
         first = self.envelopes[0]
         return f"{first.sender}#{first.incarnation}"
 
 
 def worth_leaving(envelopes: Iterable[Envelope]) -> list[Envelope]:
-    """Return the messages that are worth leaving: all but questions, whose answers nobody awaits."""
+    """Return the messages to leave: all except requests, whose answers no process waits for."""
     return [
         envelope for envelope in envelopes if not isinstance(envelope.message, RecoveryRequest | Escalate)
     ]
 
 
 def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
-    """Write an isolator's unsent messages down, on disk when this returns, and return the file.
+    """Write an isolator's undelivered messages to the disk, and return the file.
 
     Args:
         home: the WHESL home.
-        incarnation: the sender's; one file each.
-        envelopes: in order.
+        incarnation: the sender's incarnation, which names the file.
+        envelopes: the messages in order.
 
-    Raises OSError or HomeError when they could not be written.
+    Raises OSError or HomeError when they cannot be written.
     """
     private_directory(places.coordinator(home))
     path = private_directory(places.spool(home)) / f"{incarnation}{SUFFIX}"
@@ -70,7 +70,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 
 
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
-    """Return the messages that were left, oldest first, and the files that could not be understood."""
+    """Return the spooled messages, oldest first, and the files that are not valid."""
     found: list[tuple[float, str]] = []
     for name in file_retry.names(places.spool(home)):
         with contextlib.suppress(OSError):  # not now; it is looked at again
@@ -91,7 +91,7 @@ def collect(home: Path) -> tuple[list[Left], list[Path]]:
 
 
 def put_aside(path: Path) -> Path:
-    """Rename a file that was not understood, and return it: it is looked at once, and kept.
+    """Rename an invalid file, so that it is kept and not read again, and return its new path.
 
     Raises OSError.
     """
@@ -99,7 +99,7 @@ def put_aside(path: Path) -> Path:
 
 
 def _read(path: Path) -> tuple[Envelope, ...]:
-    """Return a file's envelopes, none for what no isolator of this user has written. Raises OSError."""
+    """Return a file's envelopes, none for a file that is not an isolator's of this user. Raises OSError."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = file_retry.retried(lambda: os.open(path, flags), file_retry.BRIEF)

@@ -1,6 +1,6 @@
 """The records of the coordinator's journal, one type for each kind.
 
-``task`` is the task's id. The first record of what a message has led to says which message it was.
+``task`` is the task's id. The first record that results from a message names the message.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from whesl.runtime.journal.records.isolator_records import AnyRecord as Isolator
 class Record(Base, frozen=True, kw_only=True):
     """Base of the coordinator's records.
 
-    ``message``: the one that led to the record (sender, incarnation, number, least number still repeated).
+    ``message``: the message that led to the record, as (sender, incarnation, number, least number that the
+    sender still repeats).
     """
 
     message: tuple[str, str, int, int] | None = msgspec.field(name="from", default=None)
 
 
 class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the coordinator's steps, with captures filled in. ``suspect`` is set for NODE steps."""
+    """A step that the coordinator performs itself, with captures filled in. NODE steps have a ``suspect``."""
 
     step: RecoveryStep
     handler: str | None = None
@@ -49,7 +50,7 @@ class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """As the specification spells it."""
+        """The operation as the specification spells it."""
         step = self.step
         return f"{step.entity.value} {step.resource}.{step.operation}"
 
@@ -66,7 +67,7 @@ class CoordinatorStopped(Record, frozen=True, kw_only=True, tag="coordinator-sto
 
 
 class Workflow(Record, frozen=True, kw_only=True, tag="workflow"):
-    """A workflow was registered. ``environment``: which cluster its jobs run on."""
+    """A workflow was registered. ``environment``: variables that name the cluster of its jobs."""
 
     workflow: TheWorkflow
     spec: Spec
@@ -76,7 +77,7 @@ class Workflow(Record, frozen=True, kw_only=True, tag="workflow"):
 
 
 class Registered(Record, frozen=True, kw_only=True, tag="registered"):
-    """An isolator was admitted: it owns the task from now on. ``fresh``: the task begins anew."""
+    """An isolator was admitted and owns the task from now on. ``fresh``: an ended task begins again."""
 
     task: str
     alias: str
@@ -117,7 +118,7 @@ class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
 
 
 class Reported(Record, frozen=True, kw_only=True, tag="report"):
-    """An isolator's own record. ``current``: whether the isolator owned the task then."""
+    """A copy of an isolator's record. ``current``: the isolator owned the task at that time."""
 
     task: str
     time: float
@@ -126,7 +127,7 @@ class Reported(Record, frozen=True, kw_only=True, tag="report"):
 
 
 class State(Record, frozen=True, kw_only=True, tag="state"):
-    """A heartbeat told of another state. ``said``: when it was sent, by its sender's clock."""
+    """A heartbeat reported another task state. ``said``: when it was sent, by its sender's clock."""
 
     task: str
     state: TaskState
@@ -135,7 +136,7 @@ class State(Record, frozen=True, kw_only=True, tag="state"):
 
 
 class Clock(Record, frozen=True, kw_only=True, tag="clock"):
-    """How far the clock of a claim's host is behind the coordinator's, s."""
+    """The clock of a claim's host is ``behind`` seconds behind the coordinator's clock."""
 
     task: str
     claim: str
@@ -143,33 +144,33 @@ class Clock(Record, frozen=True, kw_only=True, tag="clock"):
 
 
 class Unobserved(Record, frozen=True, kw_only=True, tag="unobserved"):
-    """Nothing was heard of a task for longer than the limit of silence."""
+    """A task became unobserved: its isolator is silent, or the scheduler has to say how its job goes on."""
 
     task: str
     reason: str
 
 
 class Quiet(Record, frozen=True, kw_only=True, tag="quiet"):
-    """Heartbeats of tasks are missed since a time."""
+    """Heartbeats of tasks are missing. ``tasks``: by task, the time of its last message."""
 
     tasks: dict[str, float]
 
 
 class Heard(Record, frozen=True, kw_only=True, tag="heard"):
-    """A quiet task was heard again."""
+    """The isolator of a quiet task sent a message again."""
 
     task: str
 
 
 class Over(Record, frozen=True, kw_only=True, tag="over"):
-    """The scheduler reports the end of a silent task's job since a time; 0: it no longer does."""
+    """The scheduler has reported a silent task's job as ended since a time; 0: it reports the job alive."""
 
     task: str
     since: float
 
 
 class Counted(Record, frozen=True, kw_only=True, tag="counted"):
-    """An exception was counted with those of the workflow's other tasks. ``raised``: when it was."""
+    """An exception was counted for the whole workflow. ``raised``: when the exception was raised."""
 
     workflow: str
     task: str
@@ -235,7 +236,7 @@ class StepFailed(Record, frozen=True, kw_only=True, tag="step-failed"):
 
 
 class Granted(Record, frozen=True, kw_only=True, tag="granted"):
-    """The coordinator's part is done, or refused."""
+    """The coordinator's steps of a recovery are done, or refused."""
 
     recovery: str
     task: str
@@ -245,7 +246,7 @@ class Granted(Record, frozen=True, kw_only=True, tag="granted"):
 
 
 class RecoveryDone(Record, frozen=True, kw_only=True, tag="recovery-done"):
-    """An isolator told how a recovery ended. ``raised``: when its exception was."""
+    """An isolator reported the end of a recovery. ``raised``: when the recovery's exception was raised."""
 
     task: str
     ordinal: int
@@ -265,7 +266,7 @@ class Closed(Record, frozen=True, kw_only=True, tag="closed"):
 
 
 class NotTold(Record, frozen=True, kw_only=True, tag="not-told"):
-    """A running task does not hear that one was restarted with which it is coupled (``other``), and why."""
+    """A running task does not hear that a coupled task (``other``) was restarted; ``reason`` says why."""
 
     task: str
     other: str
@@ -274,14 +275,14 @@ class NotTold(Record, frozen=True, kw_only=True, tag="not-told"):
 
 
 class CoupledFailed(Record, frozen=True, kw_only=True, tag="coupled-failed"):
-    """A task with which a running one is coupled (``other``) has failed for good. Its file tells it."""
+    """A task (``other``) that is coupled with a running task has failed for good."""
 
     task: str
     other: str
 
 
 class Configured(Record, frozen=True, kw_only=True, tag="configured"):
-    """Configurations of tasks changed. ``tasks``: which of ``configurations`` each one has."""
+    """Configurations of tasks changed. ``tasks``: by task, the index of its one in ``configurations``."""
 
     tasks: dict[str, int]
     configurations: tuple[Configuration, ...]
@@ -290,7 +291,7 @@ class Configured(Record, frozen=True, kw_only=True, tag="configured"):
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decided"):
-    """The coordinator has decided about an escalated task."""
+    """The coordinator has decided about an escalated exception."""
 
     recovery: str
     task: str
@@ -300,7 +301,10 @@ class Decided(Record, frozen=True, kw_only=True, tag="decided"):
 
 
 class RequeueDecided(Record, frozen=True, kw_only=True, tag="requeue-decided"):
-    """A job is to run again. ``token`` names the order, ``recovery`` what it is for, if anything."""
+    """A requeue of a job was ordered, under ``token``.
+
+    ``recovery``: the recovery that asked for it, or ''.
+    """
 
     token: str
     task: str
@@ -312,7 +316,7 @@ class RequeueDecided(Record, frozen=True, kw_only=True, tag="requeue-decided"):
 
 
 class RequeueBegun(Record, frozen=True, kw_only=True, tag="requeue-begun"):
-    """The scheduler is asked to requeue; ``restarts``: how often the job was restarted before."""
+    """The scheduler is about to be asked for a requeue. ``restarts``: the job's count of restarts before."""
 
     token: str
     task: str
@@ -320,7 +324,7 @@ class RequeueBegun(Record, frozen=True, kw_only=True, tag="requeue-begun"):
 
 
 class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
-    """The scheduler took the order, or refused it."""
+    """The scheduler accepted a requeue or refused it."""
 
     token: str
     task: str
@@ -329,7 +333,10 @@ class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
 
 
 class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):
-    """The job runs again, with its script on ``host``; ``restarts``: how often it was restarted by then."""
+    """A requeued job runs, with ``host`` as its batch host.
+
+    ``restarts``: the count of restarts of that run.
+    """
 
     token: str
     task: str
@@ -338,14 +345,14 @@ class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):
 
 
 class JobCancel(Record, frozen=True, kw_only=True, tag="job-cancel"):
-    """A job is to be ended."""
+    """A job is about to be cancelled."""
 
     task: str
     job_id: str
 
 
 class JobCancelled(Record, frozen=True, kw_only=True, tag="job-cancelled"):
-    """A job was ended, or the coordinator has given that up."""
+    """A job's cancellation is done, or the coordinator has given it up (``reason``)."""
 
     task: str
     job_id: str
@@ -353,7 +360,7 @@ class JobCancelled(Record, frozen=True, kw_only=True, tag="job-cancelled"):
 
 
 class BadNodeSeen(Record, frozen=True, kw_only=True, tag="bad-node"):
-    """A node was added to the memory of bad nodes. ``task``: the one that told of it."""
+    """A node was added to the memory of bad nodes. ``task``: the task that reported the node."""
 
     bad_node: BadNode
     task: str = ""
@@ -366,9 +373,9 @@ class NodeForgotten(Record, frozen=True, kw_only=True, tag="node-forgotten"):
 
 
 class Control(Record, frozen=True, kw_only=True, tag="control"):
-    """What a person asks of a task; of an exception raised from outside, which one, where and why.
+    """A request of a person or a program to a task, with the exception or the prediction that it raises.
 
-    ``prediction``: by this host's clock.
+    The times in ``prediction`` are by the coordinator's clock.
     """
 
     id: str
@@ -388,7 +395,7 @@ class ControlDone(Record, frozen=True, kw_only=True, tag="control-done"):
 
 
 class Command(Record, frozen=True, kw_only=True, tag="command"):
-    """A person's command was answered; ``error`` "" for done."""
+    """A person's command was answered. ``error``: '' for success."""
 
     id: str
     action: str
@@ -398,9 +405,9 @@ class Command(Record, frozen=True, kw_only=True, tag="command"):
 
 
 class Parted(Record, frozen=True, kw_only=True, tag="parted"):
-    """An isolator left, and its job is to run again, or may be: how it said that it ended.
+    """An isolator reported its task's end while the task's job runs again, or may do so.
 
-    ``again``: its scheduler runs the job again, which was not ordered here.
+    ``again``: the scheduler runs the job again without an order of the coordinator.
     """
 
     task: str
@@ -411,7 +418,7 @@ class Parted(Record, frozen=True, kw_only=True, tag="parted"):
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
-    """How a task ended. ``exit_code`` -1: not known, or nothing was started."""
+    """A task ended. ``exit_code`` -1: the exit status is unknown, or nothing was started."""
 
     task: str
     state: TaskState

@@ -1,6 +1,6 @@
-"""The records of a task's journal, one type for each kind; the isolator reports all of them.
+"""The records of a task's journal, one type for each kind; the isolator reports all to the coordinator.
 
-In the order of a recovery: Raised, Decided, Requested, EvidenceTaken, Fenced, WaitsForGrant, Granted,
+The order in a recovery is: Raised, Decided, Requested, EvidenceTaken, Fenced, WaitsForGrant, Granted,
 StepBegun, StepDone, Relaunched, Attempt, Launched, Confirmed, Recovered.
 """
 
@@ -26,7 +26,7 @@ class Record(Base, frozen=True, kw_only=True):
 
 
 class Begun(Record, frozen=True, kw_only=True, tag="begun"):
-    """A new claim: another start of the job's script, with a new allocation and no processes."""
+    """A new claim began: a start of the job's script, with a new allocation and no processes of the task."""
 
     claim: str
     rjms: str
@@ -35,14 +35,14 @@ class Begun(Record, frozen=True, kw_only=True, tag="begun"):
 
 
 class IsolatorResumed(Record, frozen=True, kw_only=True, tag="resumed-isolator"):
-    """Another isolator goes on under the same claim."""
+    """A restarted isolator continues under the same claim."""
 
     phase: str
     attempt: int
 
 
 class Nodes(Record, frozen=True, kw_only=True, tag="nodes"):
-    """The nodes in use, and the spares. ``replaced``: dead ones, whose places spares have taken."""
+    """The nodes in use and the spare nodes. ``replaced``: dead nodes whose places spare nodes have taken."""
 
     nodes: NodeSet
     avoided: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Nodes(Record, frozen=True, kw_only=True, tag="nodes"):
 
 
 class Attempt(Record, frozen=True, kw_only=True, tag="attempt"):
-    """An attempt is about to be started."""
+    """An attempt is about to start."""
 
     attempt: int
     token: str
@@ -59,10 +59,10 @@ class Attempt(Record, frozen=True, kw_only=True, tag="attempt"):
 
 
 class Launched(Record, frozen=True, kw_only=True, tag="launched"):
-    """An attempt's runner lives. ``started``: its start in clock ticks since boot.
+    """An attempt's runner runs. ``started``: the runner's start in clock ticks since boot.
 
-    ``began``: when that was, where it was before the record: seconds since the epoch, else 0. ``outdated``:
-    variables and arguments that still name a node which was replaced.
+    ``began``: the attempt's beginning, seconds since the epoch, where it is earlier than the record; else 0.
+    ``outdated``: variables and arguments that still contain the name of a replaced node.
     """
 
     attempt: int
@@ -72,11 +72,11 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
     outdated: tuple[str, ...] = ()
 
     def start(self, time: float) -> float:
-        """Return when the attempt began, seconds since the epoch; ``time`` is the record's."""
+        """Return when the attempt began, seconds since the epoch; ``time`` is the time of the record."""
         return min(self.began, time) or time
 
     def warning(self) -> str:
-        """Return what a person is told of the names that are out of date, "" without any."""
+        """Return the warning about outdated names of nodes, for people; "" without any."""
         if not self.outdated:
             return ""
         return (
@@ -86,10 +86,10 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
 
 
 class Exited(Record, frozen=True, kw_only=True, tag="exited"):
-    """The task's command ended. ``code``: as a shell gives it; ``last``: what a failed one printed last.
+    """The task's command ended. ``code``: the exit status as a shell returns it.
 
-    ``unseen``: what of the rules could not see anything, in no attempt so far. ``cause``: what a failed one
-    died of, where its output was asked.
+    A failed command has ``last``, the last lines of its output, and ``cause``, the diagnosis of its logs, if
+    one was made. ``unseen``: detections that have had no input in any attempt so far.
     """
 
     attempt: int
@@ -101,9 +101,9 @@ class Exited(Record, frozen=True, kw_only=True, tag="exited"):
 
 
 class Raised(Record, frozen=True, kw_only=True, tag="raised"):
-    """An exception was raised. ``queued``: the name of the waiting detection that it comes from.
+    """An exception was raised. ``queued``: the name of the waiting detection that caused it, if one did.
 
-    ``goes_on``: the attempt does, while its program is asked for a checkpoint.
+    ``goes_on``: the attempt continues while its program is asked for a checkpoint.
     """
 
     raised: evidence.Raised
@@ -113,9 +113,9 @@ class Raised(Record, frozen=True, kw_only=True, tag="raised"):
 
 
 class CheckpointAsked(Record, frozen=True, kw_only=True, tag="checkpoint-asked"):
-    """The running program is asked for a checkpoint because of an exception. ``until``: bounds the wait.
+    """The running program is asked for a checkpoint because of an exception. ``until`` bounds the wait.
 
-    ``counted``: it is all that is done about the exception, and counts for its limit.
+    ``counted``: the checkpoint is the whole recovery, and counts for the exception's limit of recoveries.
     """
 
     ordinal: int
@@ -125,7 +125,7 @@ class CheckpointAsked(Record, frozen=True, kw_only=True, tag="checkpoint-asked")
 
 
 class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended"):
-    """A checkpoint is whole, or not (``why``). ``stays``: why nothing else was done about the exception."""
+    """A checkpoint is complete, or failed (``why``). ``stays``: why the exception has no further recovery."""
 
     ordinal: int
     checkpoint: str
@@ -135,7 +135,7 @@ class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended")
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decided"):
-    """What is done about an exception. ``request``: the coordinator has to act first."""
+    """The decision about an exception. ``request``: the coordinator has to act first."""
 
     exception: str
     ordinal: int
@@ -148,7 +148,7 @@ class Decided(Record, frozen=True, kw_only=True, tag="decided"):
 
 
 class Observed(Record, frozen=True, kw_only=True, tag="observed"):
-    """What would have been done about an exception in observe mode, which touches nothing."""
+    """The decision about an exception in observe mode, which is not carried out."""
 
     exception: str
     ordinal: int
@@ -158,7 +158,10 @@ class Observed(Record, frozen=True, kw_only=True, tag="observed"):
 
 
 class Otherwise(Record, frozen=True, kw_only=True, tag="otherwise"):
-    """A recovery cannot be done. ``became``: the exception that the coordinator's count made of it."""
+    """A planned recovery is replaced by another action.
+
+    ``became``: the transformed exception, if there is one.
+    """
 
     ordinal: int
     action: Action
@@ -167,7 +170,10 @@ class Otherwise(Record, frozen=True, kw_only=True, tag="otherwise"):
 
 
 class Dropped(Record, frozen=True, kw_only=True, tag="dropped"):
-    """A detection that is a consequence of exception ``of``; ``times``: so many of them, read at once."""
+    """A detection was dropped as a consequence of exception ``of``.
+
+    ``times``: the number of such detections.
+    """
 
     exception: str
     of: int
@@ -177,13 +183,13 @@ class Dropped(Record, frozen=True, kw_only=True, tag="dropped"):
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):
-    """The coordinator was asked to do its part."""
+    """The coordinator was asked for its steps of a recovery."""
 
     ordinal: int
 
 
 class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
-    """Stacks of a hung attempt. ``steps``: the plan, made anew for what was seen."""
+    """The stacks of a hung attempt were taken. ``steps``: the new plan that results from them, if any."""
 
     attempt: int
     detail: str
@@ -192,7 +198,7 @@ class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
 
 
 class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
-    """No process of the attempt is left (see ``runtime.isolator.core.events_and_commands.KillConfirmed``)."""
+    """No process of the attempt is left; fields as in ``isolator.core.events_and_commands.KillConfirmed``."""
 
     attempt: int
     seconds: float
@@ -213,13 +219,13 @@ class Unfenced(Record, frozen=True, kw_only=True, tag="unfenced"):
 
 
 class WaitsForGrant(Record, frozen=True, kw_only=True, tag="waiting"):
-    """The attempt is over, and the recovery waits for the coordinator's part."""
+    """The attempt has ended, and the recovery waits for the coordinator's steps."""
 
     ordinal: int
 
 
 class Granted(Record, frozen=True, kw_only=True, tag="granted"):
-    """The coordinator did its part. ``raised`` and ``steps``: of the exception that it made of this one."""
+    """The coordinator's steps are done. ``raised`` and ``steps``: for the transformed exception, if any."""
 
     ordinal: int
     configuration: Configuration
@@ -236,7 +242,7 @@ class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):
 
 
 class StepDone(Record, frozen=True, kw_only=True, tag="step-done"):
-    """A step was carried out. ``ran``: the path map of what it did with the failed attempt's files."""
+    """A step was carried out. ``ran``: the path map of its changes to the failed attempt's files."""
 
     ordinal: int
     index: int
@@ -277,7 +283,7 @@ class Confirmed(Record, frozen=True, kw_only=True, tag="confirmed"):
 
 
 class Recovered(Record, frozen=True, kw_only=True, tag="recovered"):
-    """The restarted program went on past what had failed (``whesl.model.recovery_criterion``)."""
+    """The restarted program got past the point of failure (``whesl.model.recovery_criterion``)."""
 
     ordinals: tuple[int, ...]
     exceptions: tuple[str, ...]
@@ -286,7 +292,7 @@ class Recovered(Record, frozen=True, kw_only=True, tag="recovered"):
 
 
 class StartRefused(Record, frozen=True, kw_only=True, tag="refused"):
-    """The resource manager did not take a restart; ``since``: the first refusal of a row."""
+    """The resource manager refused a restart. ``since``: the first of several refusals in a row."""
 
     attempt: int
     reason: str
@@ -302,16 +308,16 @@ class Queued(Record, frozen=True, kw_only=True, tag="queued"):
 
 
 class Agent(Record, frozen=True, kw_only=True, tag="agent"):
-    """A node's agent was heard."""
+    """The agent of a node sent its first message."""
 
     node: str
 
 
-RESOURCE_MANAGER = "rjms"  # a source of Node
+RESOURCE_MANAGER = "rjms"  # a value of Node.source
 
 
 class Node(Record, frozen=True, kw_only=True, tag="node"):
-    """A node's state changed. ``source``: agent, rjms."""
+    """A node's state changed. ``source``: the reporter, for example "agent" or "rjms"."""
 
     node: str
     state: NodeState
@@ -320,7 +326,7 @@ class Node(Record, frozen=True, kw_only=True, tag="node"):
 
 
 class LeaseEnded(Record, frozen=True, kw_only=True, tag="lease-ended"):
-    """A node's agent has killed processes of the task: its lease was over."""
+    """A node's agent killed the task's processes on the node, since the agent's lease had ended."""
 
     node: str
     attempt: int
@@ -328,7 +334,7 @@ class LeaseEnded(Record, frozen=True, kw_only=True, tag="lease-ended"):
 
 
 class TimeStopped(Record, frozen=True, kw_only=True, tag="stopped"):
-    """The isolator did not run for so many seconds, which no limit counts."""
+    """The isolator was stopped for ``seconds``, which no time limit counts."""
 
     seconds: float
 
@@ -344,7 +350,7 @@ class JobException(Record, frozen=True, kw_only=True, tag="job-exception"):
 
 
 class JobRaise(Record, frozen=True, kw_only=True, tag="job-raise"):
-    """An exception is to be raised on the job."""
+    """An exception is about to be raised on the job at its resource manager."""
 
     ordinal: int
     exception_type: str
@@ -353,7 +359,7 @@ class JobRaise(Record, frozen=True, kw_only=True, tag="job-raise"):
 
 
 class JobRaised(Record, frozen=True, kw_only=True, tag="job-raised"):
-    """An exception was raised on the job, or could not be (``reason``)."""
+    """An exception was raised on the job at its resource manager, or could not be (``reason``)."""
 
     ordinal: int
     outcome: JobRaiseOutcome
@@ -361,7 +367,7 @@ class JobRaised(Record, frozen=True, kw_only=True, tag="job-raised"):
 
 
 class Reconfigured(Record, frozen=True, kw_only=True, tag="reconfigured"):
-    """The coordinator changed the task's configuration, or told of bad nodes."""
+    """The coordinator sent a changed configuration or bad nodes."""
 
     configuration: Configuration
     coordinator_version: int
@@ -370,7 +376,7 @@ class Reconfigured(Record, frozen=True, kw_only=True, tag="reconfigured"):
 
 
 class Control(Record, frozen=True, kw_only=True, tag="control"):
-    """A person's request was taken; of an exception raised from outside, or a prediction, which one."""
+    """A request from outside was taken, with the exception or the prediction that it raises."""
 
     id: str
     action: ControlAction
@@ -380,42 +386,42 @@ class Control(Record, frozen=True, kw_only=True, tag="control"):
 
 
 class Signal(Record, frozen=True, kw_only=True, tag="signal"):
-    """The isolator was sent a signal, by its name."""
+    """The isolator received a signal; ``signal`` is its name."""
 
     signal: str
 
 
 class Paused(Record, frozen=True, kw_only=True, tag="paused"):
-    """The task waits for a person. ``ordinal`` 0: for no exception."""
+    """The task waits for a person. ``ordinal`` 0: without an exception."""
 
     ordinal: int
     reason: str
 
 
 class Resumed(Record, frozen=True, kw_only=True, tag="resumed"):
-    """A person resumed the task. ``by``: the request's id; ``request``: the coordinator has to act first."""
+    """A person resumed the task by the request ``by``. ``request``: the coordinator has to act first."""
 
     by: str
     request: bool
 
 
 class RestartedForAnother(Record, frozen=True, kw_only=True, tag="restarted-for-another"):
-    """An attempt is to be ended and started again, since a task that it is coupled with was."""
+    """An attempt is about to be ended and started again, since a coupled task was restarted."""
 
     attempt: int
 
 
 class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
-    """The decision was left to the coordinator."""
+    """The decision about an exception was left to the coordinator."""
 
     ordinal: int
     reason: str
 
 
 class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
-    """The task is being ended. ``state``: the state that it ends in.
+    """The task is about to end. ``state``: the task's final state.
 
-    ``patient``: by its program alone, however long that takes.
+    ``patient``: the program ends by itself, without a time limit.
     """
 
     code: int
@@ -425,7 +431,7 @@ class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
-    """The task has ended. ``with_job``, ``terminated``: as in ``messages.Finished``."""
+    """The task has ended. ``with_job`` and ``terminated`` are those of ``wire.messages.Finished``."""
 
     code: int
     state: TaskState
@@ -435,7 +441,10 @@ class Finished(Record, frozen=True, kw_only=True, tag="finished"):
 
 
 class JournalTroubled(Record, frozen=True, kw_only=True, tag="journal"):
-    """What is wrong with the task's journal, "" for nothing any more. Reported, and never written."""
+    """The task's journal cannot be written (``trouble``), or can be again ("").
+
+    Reported only, never written.
+    """
 
     trouble: str
 

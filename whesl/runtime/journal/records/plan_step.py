@@ -1,4 +1,4 @@
-"""A step of a recovery's plan: made when the exception is raised, and written down with it."""
+"""A step of a recovery's plan, which is made when the exception is raised and recorded with it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from whesl.model.evidence import Raised
 
 
 class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. ``id`` is the same however often it is carried out.
+    """One step. Its ``id`` stays the same when the step is repeated.
 
-    ``handler`` is the custom handler that carries it out (an executable's path or an entry point's name).
-    ``suspect``, ``because`` and ``level`` (``suspect_node.Suspect``) are filled in for NODE steps.
-    ``raised`` is the exception's own record.
+    ``handler`` is the custom handler that performs the step: an executable's path or an entry point's name.
+    NODE steps have ``suspect``, ``because`` and ``level`` (``suspect_node.Suspect``). ``raised`` is the
+    record of the exception.
     """
 
     id: str
