@@ -1,15 +1,18 @@
 """Write docs/slurm-versions.md: which tests ran on which release of Slurm, and how they ended.
 
-python tools/slurm_versions.py RESULTS
+python tools/slurm_versions.py [RESULTS]
 
 RESULTS has a folder for each release, as ``build/slurm/26.05.3``, in which ``make test-slurm`` leaves the
-JUnit file of each run. Of each test the newest result counts; a test that no run had counts as not run.
+JUnit file of each run. Of each test the newest result counts. docs/results/slurm-versions.csv keeps it, with
+a row for each test and a column for each release. A test that no run had counts as not run.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import datetime
+import io
 import os
 import re
 import subprocess
@@ -23,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "slurm-versions.md"
+KEPT = ROOT / "docs" / "results" / "slurm-versions.csv"
 
 
 class Outcome(Enum):
@@ -66,6 +70,35 @@ def newest(found: Collection[Result]) -> dict[str, Result]:
     for result in sorted(found, key=lambda each: (each.begun, each.outcome is Outcome.FAILED)):
         kept[result.test] = result
     return kept
+
+
+def kept(text: str) -> dict[str, list[Result]]:
+    """Return the results of each release that ``to_keep`` wrote. Raises ValueError for anything else."""
+    found: dict[str, list[Result]] = {}
+    for cells in csv.DictReader(io.StringIO(text)):
+        test = cells.pop("test")
+        for release, cell in cells.items():
+            begun, outcome, reason = [*cell.split(" | ", 2), "", ""][:3]
+            if begun:
+                ended = Result(test, Outcome(outcome), datetime.datetime.fromisoformat(begun), reason)
+                found.setdefault(release, []).append(ended)
+    return found
+
+
+def to_keep(tests: Sequence[str], releases: Mapping[str, Mapping[str, Result]]) -> str:
+    """Return the newest results as CSV, without those of tests that are no more."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("test", *releases))
+    for test in sorted(tests):
+        found = [ended.get(test) for ended in releases.values()]
+        rows.writerow((test, *(_cell(result) if result else "" for result in found)))
+    return text.getvalue()
+
+
+def _cell(result: Result) -> str:
+    parts = (result.begun.isoformat(timespec="seconds"), result.outcome.value, _plain(result.reason))
+    return " | ".join(part for part in parts if part)
 
 
 def junit_name(node: str) -> str:
@@ -126,7 +159,7 @@ def page(tests: Sequence[str], releases: Mapping[str, Mapping[str, Result]], abi
         told = [ended[test] for test in sorted(known & ended.keys())]
         lacking = [each for each in told if each.outcome is not Outcome.PASSED]
         failed.append(f"### {name}\n")
-        failed += [f"* {each.outcome.value}: `{each.test}`: {_plain(each.reason)}" for each in lacking]
+        failed += [f"* {each.outcome.value}: `{each.test}`: `{_plain(each.reason)}`" for each in lacking]
         failed.append("" if lacking else "Nothing.\n")
     table = "\n".join(lines)
     return TEXT.format(table=table, abilities="\n".join(abilities), failed="\n".join(failed).rstrip() + "\n")
@@ -138,9 +171,8 @@ def _days(ended: Mapping[str, Result], known: Collection[str]) -> str:
 
 
 def _plain(reason: str) -> str:
-    """Return a reason without paths of this machine, as one code span."""
-    short = re.sub(r"/[\w./-]*/(?=[\w.-]+)", "", reason).replace("`", "'")
-    return f"`{short[:200]}`"
+    """Return a reason without paths of this machine, as the inside of a code span."""
+    return re.sub(r"/[\w./-]*/(?=[\w.-]+)", "", reason).replace("`", "'")[:200]
 
 
 def _collected() -> list[str]:
@@ -160,13 +192,15 @@ def _abilities() -> list[str]:
 def main() -> None:
     """Write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("results", type=Path)
-    folders = sorted(path for path in parser.parse_args().results.iterdir() if path.is_dir())
-    releases = {
-        folder.name: newest([each for file in folder.glob("*.xml") for each in results(file.read_text())])
-        for folder in folders
-    }
-    PAGE.write_text(page(_collected(), releases, _abilities()))
+    parser.add_argument("results", type=Path, nargs="?", help="folders of JUnit files")
+    results_of = kept(KEPT.read_text()) if KEPT.exists() else {}
+    given = parser.parse_args().results
+    for file in sorted(given.glob("*/*.xml")) if given else ():
+        results_of.setdefault(file.parent.name, []).extend(results(file.read_text()))
+    releases = {name: newest(results_of[name]) for name in sorted(results_of)}
+    tests = _collected()
+    KEPT.write_text(to_keep(tests, releases))
+    PAGE.write_text(page(tests, releases, _abilities()))
 
 
 if __name__ == "__main__":

@@ -46,3 +46,19 @@ def test_an_error_at_the_end_of_a_test_counts() -> None:
     text = run("2026-01-01", case("t.a", "one", '<error message="left"/>') + case("t.a", "one"))
     (result,) = TOOL["newest"](list(TOOL["results"](text))).values()
     assert result.outcome.value == "failed"
+
+
+def test_results_are_kept_without_the_runs_they_came_from() -> None:
+    skipped = '<skipped message="needs a, `b`: /tmp/c"/>'
+    text = run(
+        "2026-01-01", case("tests.a.test_x", "test_one", skipped) + case("tests.a.test_x", "test_gone")
+    )
+    first = TOOL["newest"](list(TOOL["results"](text)))
+    tests = [TOOL["junit_name"](node) for node in NODES]
+    kept = TOOL["kept"](TOOL["to_keep"](tests, {"22.05.8": first, "26.05.3": {}}))
+    (result,) = kept.pop("22.05.8")
+    assert not kept
+    assert (result.test, result.outcome.value) == ("tests.a.test_x.test_one", "skipped")
+    assert result.reason == "needs a, 'b': c"
+    later = TOOL["results"](run("2026-01-02", case("tests.a.test_x", "test_one")))
+    assert TOOL["newest"]([result, *later])["tests.a.test_x.test_one"].outcome.value == "passed"

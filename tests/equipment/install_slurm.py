@@ -56,6 +56,8 @@ _SLURM = {
     "slurm": ("slurmctld", "slurmd", "sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo", "scancel"),
     "dbd": ("slurmdbd", "sacctmgr", "sacct"),
 }
+# Its plugins, which a Slurm lacks that was built without the headers of MariaDB or PMIx.
+_PLUGINS = {"dbd": "accounting_storage_mysql", "mpi": "mpi_pmix", "lammps": "mpi_pmix"}
 
 
 def prefix() -> Path | None:
@@ -100,7 +102,11 @@ def _missing_under_prefix(sets: Sequence[str]) -> list[str]:
     own = prefix()
     places = os.pathsep.join((f"{own}/bin", f"{own}/sbin"))
     wanted = [name for part in sets for name in _SLURM.get(part, ())] if own else []
-    return [f"{own}/bin/{name}" for name in wanted if not shutil.which(name, path=places)]
+    plugins = {f"{own}/lib*/slurm/{_PLUGINS[part]}.so" for part in sets if own and part in _PLUGINS}
+    return [
+        *(f"{own}/bin/{name}" for name in wanted if not shutil.which(name, path=places)),
+        *(pattern for pattern in sorted(plugins) if not glob(pattern)),  # noqa: PTH207 - patterns are absolute
+    ]
 
 
 def install(sets: Sequence[str] = ("slurm",)) -> None:

@@ -120,6 +120,11 @@ class SlurmBed(Bed):
         self._spawn("slurmctld", ["slurmctld", "-D", "-c", "-f", str(self.conf)])
         for node in self.nodes:
             self.start_node(node)
+        settings = ("scontrol", "show", "config")
+        self.wait_for(lambda: self.run(*settings).returncode == 0, "slurmctld answers", timeout)
+        if "MULTIPLE_SLURMD" not in self.run(*settings).stdout:
+            # Munge takes a credential once on a host, and later nodes refuse the step.
+            raise SlurmBedError("this Slurm was built without --enable-multiple-slurmd")
         self.wait_for(lambda: self.states().count("idle") == len(self.nodes), "all nodes idle", timeout)
 
     def stop(self) -> None:
