@@ -54,8 +54,7 @@ class SlurmBed(Bed):
     Args:
         nodes: how many nodes, named n01, n02, ...; or their names, in the order of slurm.conf.
         mode: what a node is made of (module docstring). ``cut`` needs ``net``; ``kill_node`` is a crash of
-        the whole
-            node except in ``host``, where only slurmd dies.
+            the whole node except in ``host``, where only slurmd dies.
         cpus: CPUs that each node claims to have.
         slurmd_timeout: seconds until slurmctld declares a silent node down, at least the release's own least.
         dbd: with accounting (slurmdbd and MariaDB).
@@ -90,9 +89,8 @@ class SlurmBed(Bed):
         # A Unix socket's path has to stay below 108 bytes, so pytest's long directories will not do.
         super().__init__(directory or Path(tempfile.mkdtemp(prefix="whesl-slurm-")))
         self.conf = self.directory / "etc" / "slurm.conf"
-        self.local = (
-            self.directory / "local"
-        )  # node-local storage: same path, another file system on each node
+        # Node-local storage: the same path, another file system on each node.
+        self.local = self.directory / "local"
         self._socket = self.directory / "run" / "munge.socket"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._host = socket.gethostname().split(".")[0]
