@@ -217,7 +217,7 @@ BODIES = (
     body("exit-in-trap", "trap 'exit 9' EXIT; exit 3\n"),
     body("traps-term-itself", "trap 'echo got; exit 4' TERM; kill -TERM $$; sleep 5; echo never\n"),
     body("ignores-term", "trap '' TERM; kill -TERM $$; sh -c 'kill -TERM $$'; echo $?; echo still\n"),
-    body("kills-parent", "kill -USR1 $PPID; sleep 0.5; echo still here\n", ways=("run", "run-none", "run-observe")),
+    body("kills-parent", "kill -USR1 $PPID; sleep 0.5; echo still here\n", managers=("slurm",), ways=("run", "run-none", "run-observe")),
     body("kills-group-of-child", "set -m; sleep 30 & kill -TERM -- -$!; wait $!; echo $?\n", *BASH),
     body("status-of-fifo-reader", "mkfifo q; (exec 3> q; echo a >&3; exit 3) & read x < q; wait $!; echo $? $x\n"),
 )  # fmt: skip
