@@ -1,8 +1,9 @@
-"""Slurm's placement plugin, where it is installed: whole, loaded, and with a table that holds."""
+"""Placement in Slurm and in PBS, where it is installed: whole, loaded, and with predictions that hold."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import time
@@ -10,11 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask, one
+from whesl.managers.resource.pbs import records
+from whesl.managers.resource.pbs.command import server_home
 from whesl.managers.resource.slurm import slurm_command_output
+from whesl.model.errors import WheslError
 
 GROUP = "resource managers"
-NAME = "Slurm placement"
+NAME, PBS = "Slurm placement", "PBS placement"
 _MANIFEST, _SHARED = "whesl_placement.json", "whesl_placement.lua"
 _PATH = re.compile(r'^   path = "([^"\n]+)",$', re.MULTILINE)
 _SETTINGS = {"job_submit.lua": "JobSubmitPlugins", "cli_filter.lua": "CliFilterPlugins"}
@@ -53,7 +57,43 @@ def slurm() -> list[Finding]:
     ]
 
 
+def pbs() -> list[Finding]:
+    """Look at the nodes' resources of `whesl placement install --pbs`, and at its hook where it is shown."""
+    told = ask("pbsnodes", "-a", "-v", "-F", "json")
+    try:
+        nodes = records.parsed(told.output, "nodes") if told is not None and told.status == 0 else {}
+    except WheslError:
+        return []
+    fit = [
+        str(value)
+        for node in nodes.values()
+        for name, value in node.get("resources_available", {}).items()
+        if name.startswith("whesl_fit_")
+    ]
+    if not fit:
+        return []
+    hook = ask("qmgr", "-c", "list hook whesl_placement")
+    if hook is not None and "does not exist" in hook.error:
+        return [_found(State.FAILED, "nodes have its resources, and the server has no hook", "remove")]
+    if hook is not None and "enabled = false" in hook.output.lower():
+        return [_found(State.WARN, "its hook is not enabled", "enable")]
+    home = server_home(os.environ)
+    try:
+        state = json.loads((home / "server_priv" / "whesl_placement.json").read_bytes()) if home else {}
+        if problem := state.get("problem") or (
+            "its hook does not run" if state.get("valid_until", time.time() + 1) < time.time() else ""
+        ):
+            return [_found(State.WARN, f"no node is left out: {problem}", "predictions")]
+    except (OSError, ValueError):
+        pass  # users do not read the server's files
+    out = sum(value.lower() in ("false", "0") for value in fit)
+    return one(State.OK, f"installed; {out} of {len(fit)} pairs of a node and a length of jobs are left out")
+
+
 _ADVICE = {
+    "remove": "whesl placement remove --pbs, as root on the server's host",
+    "enable": "qmgr -c 'set hook whesl_placement enabled = True'",
+    "predictions": "see docs/placement/pbs.md",
     "install": "whesl placement install --dry-run shows what is different",
     "reconfigure": "scontrol reconfigure, or start slurmctld again",
     "serve": "whesl placement serve publishes it: see docs/placement/slurm.md",

@@ -29,6 +29,7 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (flux.GROUP, "Flux bindings", flux.bindings),
     (flux.GROUP, "Flux placement", flux.placement),
     (resource_managers.GROUP, "PBS", resource_managers.pbs),
+    (placement.GROUP, placement.PBS, placement.pbs),
     (resource_managers.GROUP, "local", resource_managers.local),
     (resource_managers.LAUNCHERS, "launchers", resource_managers.launchers),
     (host_and_home.GROUP, "inotify", host_and_home.inotify),

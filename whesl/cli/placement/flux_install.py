@@ -19,7 +19,7 @@ PREDICTIONS: Path | None = option(
     "--flux",
     type=FILE,
 )
-ACT = option(False, "Give jobs the policy's ranks; without it, only say so (Flux).", names="--act")
+ACT = option(False, "Give jobs the policy's nodes; without it, only say so (Flux, PBS).", names="--act")
 QUEUE: str | None = option(
     None,
     "Order of the queue (Flux); without it fifo, or what a live instance has.",
@@ -33,7 +33,7 @@ WAIT = option(
     least=0,
     most=1e9,
 )
-PACKAGES = option("", "Where Flux's Python finds WHESL, if not here.", "DIR")
+PACKAGES = option("", "Where Python of Flux or PBS finds WHESL, if not here.", "DIR")
 MODPROBE: Path | None = option(
     None,
     "A directory of `flux modprobe` [the one of Flux's configuration].",

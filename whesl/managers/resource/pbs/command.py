@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from whesl.managers.resource import command_call
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
@@ -26,6 +27,15 @@ _SILENT = re.compile(
 _LATER = re.compile(
     r"Server shutting down|Request invalid for state of job|server busy|Resource temporarily", re.I
 )
+
+
+def server_home(environ: Mapping[str, str]) -> Path | None:
+    """Return PBS_HOME by this host's configuration, None where that cannot be read."""
+    try:
+        lines = Path(environ.get("PBS_CONF_FILE") or "/etc/pbs.conf").read_text().splitlines()
+    except OSError:
+        return None
+    return next((Path(line[9:].strip().strip('"')) for line in lines if line.startswith("PBS_HOME=")), None)
 
 
 class NoSuchJobError(RefusedError):

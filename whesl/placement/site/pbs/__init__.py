@@ -1,0 +1,1 @@
+"""Placement in PBS: the hook's decisions and its installation."""
