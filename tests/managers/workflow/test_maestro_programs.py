@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from whesl.managers.workflow.cylc.manager import Cylc
 from whesl.managers.workflow.maestro import programs
 from whesl.managers.workflow.maestro.manager import Maestro
-from whesl.managers.workflow.port import RunPlan
+from whesl.managers.workflow.makeflow.manager import Makeflow
+from whesl.managers.workflow.port import RunPlan, WorkflowManager
 from whesl.model.errors import UsageError
 
 # A Python that imports Flux only where PYTHONPATH names the bindings' directory.
@@ -80,23 +82,29 @@ def test_none_says_why(alone: Path) -> None:
         programs.with_flux({"PATH": str(alone)})
 
 
-def test_a_study_for_another_resource_manager_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rjms", ["flux", "pbs", "a third party's"])
+@pytest.mark.parametrize("manager", [Maestro(), Cylc(), Makeflow()], ids=lambda one: one.name)
+def test_a_workflow_whose_submissions_would_pass_by_is_refused(
+    manager: WorkflowManager, rjms: str, tmp_path: Path
+) -> None:
+    """Its jobs ran without a submission that WHESL knew of, and a lost one was never seen."""
     study = tmp_path / "study.yaml"
     study.write_text(
         "description: {name: s, description: s}\nbatch: {type: slurm}\n"
         "study:\n  - {name: one, description: one, run: {cmd: 'true', nodes: 1}}\n"
     )
-    manager = Maestro()
     plan = RunPlan(
-        workflow=manager.read([str(study)]),
+        workflow=Maestro().read([str(study)]),
         files=(str(study),),
-        environment={"WHESL_RJMS": "flux", "PATH": str(tmp_path)},
+        environment={"WHESL_RJMS": rjms, "PATH": str(tmp_path)},
         directory=str(tmp_path),
         log=str(tmp_path / "log"),
         poll=1.0,
     )
-    with pytest.raises(UsageError, match="is 'slurm', and the resource manager is 'flux'"):
-        manager.start(plan)
+    known = manager.name != "maestro" and rjms != "a third party's"
+    words = "there is no" if known else f"the resource manager is '{rjms}'"
+    with pytest.raises(UsageError, match=words):
+        manager.check(plan)
 
 
 @pytest.mark.parametrize(("kind", "refused"), [("slurm", True), ("local", False)])

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from whesl.managers.resource import manager_table
 from whesl.managers.workflow.port import RunPlan
 from whesl.model.errors import UsageError
 
@@ -82,6 +83,24 @@ class Foreground:
         with contextlib.suppress(ProcessLookupError):
             if self._process.poll() is None:
                 os.killpg(self._process.pid, number)
+
+
+def refuse_unwrapped(manager: str, plan: RunPlan, *commands: str) -> None:
+    """Raise UsageError where the submissions of a workflow manager would pass WHESL by.
+
+    Args:
+        manager: the workflow manager's name, for the message.
+        plan: the run's plan, with the resource manager's name in its environment.
+        commands: the submission commands that the workflow calls; none where any known one may be called.
+    """
+    rjms = plan.environment.get("WHESL_RJMS", "")
+    command = manager_table.manager(rjms).command
+    if rjms and (command not in commands if commands else not command):
+        raise UsageError(
+            f"{manager} calls {' or '.join(commands) or 'submission commands of its own'}, and the resource "
+            f"manager is '{rjms}', whose jobs are submitted in another way",
+            hint="choose another --rjms, or run batch scripts instead of this workflow",
+        )
 
 
 def find(name: str, environment: Mapping[str, str], hint: str) -> str:

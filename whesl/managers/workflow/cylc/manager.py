@@ -12,7 +12,7 @@ from pathlib import Path
 from whesl.language.spec import RecoveryStep
 from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.cylc import flow
-from whesl.managers.workflow.foreground import Foreground, find
+from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.configuration_changes import Configuration
@@ -76,7 +76,8 @@ class Cylc:
         return flow.unwrap(text, str(path))
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where Cylc is not installed."""
+        """Raise UsageError where Cylc is not installed, or submits in a way that is not known."""
+        refuse_unwrapped("Cylc", plan)
         _program(plan.environment)
 
     def start(self, plan: RunPlan) -> Foreground:

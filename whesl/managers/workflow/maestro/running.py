@@ -17,7 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from whesl.managers.resource import manager_table
+from whesl.managers.workflow.foreground import refuse_unwrapped
 from whesl.managers.workflow.maestro import study
 from whesl.managers.workflow.maestro.filesystem_replacement import Shelter
 from whesl.managers.workflow.maestro.programs import find_program, with_flux
@@ -27,6 +27,8 @@ from whesl.model.errors import UsageError
 # The exit statuses of `maestro run -fg` (maestrowf.abstracts.enums.StudyStatus).
 FINISHED, FAILURE, CANCELLED = 0, 2, 3
 _CANCEL_FILE = ".cancel.lock"
+# The submission commands of Maestro's adapters (maestrowf 1.2.1, maestrowf/interfaces/script).
+_SUBMITS = {"flux": "flux", "slurm": "sbatch", "lsf": "bsub"}
 _GOOD = frozenset({"FINISHED", "DRYRUN"})
 # Steps' states in which a conductor can be restarted: of steps on this machine, and (_GOING) of submitted
 # steps.
@@ -134,12 +136,8 @@ class Conductor:
 def _adapter(plan: RunPlan) -> str:
     """Return the study's adapter. Raises UsageError for an adapter of another resource manager."""
     adapter = study.load(Path(plan.files[0])).scheduler
-    rjms = plan.environment.get("WHESL_RJMS", "")
-    if adapter != "local" and rjms and (adapter == "flux") != (manager_table.manager(rjms).command == "flux"):
-        raise UsageError(
-            f"the study's batch.type is '{adapter}', and the resource manager is '{rjms}'",
-            hint="change the study's batch block, or choose another --rjms",
-        )
+    if adapter != "local":
+        refuse_unwrapped(f"a study with batch.type '{adapter}'", plan, _SUBMITS.get(adapter, adapter))
     return adapter
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whesl.language.spec import RecoveryStep
 from whesl.managers.workflow import without_workspaces
-from whesl.managers.workflow.foreground import Foreground, find
+from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.makeflow import graph
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import task_command
@@ -72,7 +72,8 @@ class Makeflow:
         return was if isinstance(was, str) else text
 
     def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where Makeflow is not installed."""
+        """Raise UsageError where Makeflow is not installed, or submits in a way that is not known."""
+        refuse_unwrapped("Makeflow", plan)
         self._program(plan)
 
     def start(self, plan: RunPlan) -> Foreground:
