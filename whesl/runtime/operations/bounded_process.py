@@ -1,4 +1,4 @@
-"""A child process with a time limit, killed with all of its group when it does not keep to it."""
+"""A child process with a time limit; beyond the limit it is killed with its whole process group."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import IO, Any
 
 import msgspec
 
-_STEP = 0.05  # seconds between two looks for the exit of a child whose own child keeps the pipe open
+_STEP = 0.05  # seconds between two checks of a child whose own child keeps the pipe open
 
 
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a child ended. ``status`` as subprocess gives it (negative: signal).
+    """The end of a child process. ``status`` is that of subprocess (negative: a signal).
 
     ``timed_out`` and ``too_much`` (output beyond the limit) say why it was killed.
     """
@@ -44,14 +44,14 @@ def run_limited(
 
     Args:
         command: argument list, never a shell string.
-        timeout: seconds; then the whole group is killed. What it leaves running when it ends is killed too.
+        timeout: seconds until the whole group is killed; processes left when the command ends are killed too.
         limit: bytes of standard output.
         given: standard input.
-        errors: where standard error goes.
-        environment: the whole of it; None inherits.
-        workdir: None inherits.
+        errors: the file or descriptor that takes standard error.
+        environment: the whole environment; None inherits.
+        workdir: the working directory; None inherits.
         keep_end: keep the last ``limit`` bytes of an output of any length, instead of refusing longer ones.
-        clock: seconds, rising.
+        clock: returns monotonic time in seconds.
 
     Raises:
         OSError: it could not be started.
@@ -68,7 +68,7 @@ def run_limited(
     try:
         output, timed_out, too_much = _exchange(child, given, clock() + timeout, limit, keep_end, clock)
     finally:
-        # The leader is not reaped yet, so that the number of its group cannot mean anybody else.
+        # The leader is not reaped yet, so no other process group can have its number.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
         status = child.wait()
@@ -135,7 +135,7 @@ def _write(child: subprocess.Popen[bytes], rest: memoryview) -> memoryview:
     except BlockingIOError:
         return rest
     except BrokenPipeError:
-        return memoryview(b"")  # the child has closed its input; its answer is judged all the same
+        return memoryview(b"")  # the child has closed its input; its answer counts nevertheless
 
 
 def _read(reader: int, output: bytearray) -> bool:

@@ -1,9 +1,9 @@
 """Runs one custom handler that is installed as an entry point.
 
 ``python -m whesl.runtime.operations.custom_handler_host NAME``. The entry point is a callable
-(``package.module:function``: request as a dictionary in, answer as one out) or a module that is run as a
-program. Standard output belongs to the answer: what a callable prints goes to standard error. An exception of
-the handler ends this process with its traceback in the task's log, status 1.
+(``package.module:function``, which takes the request and returns the answer as dictionaries) or a module that
+is run as a program. Standard output is for the answer: the output of a callable goes to standard error. An
+exception of the handler ends this process with status 1 and a traceback in the task's log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Custom handlers: an operation that a user's own program carries out. Contract: docs/handlers.md.
 
 The program gets one JSON document on standard input and answers with one on standard output. It runs in a
-process of its own with a time limit; whatever is wrong with it makes the recovery fail, never the isolator.
+separate process with a time limit; an error of the program makes the recovery fail, never the isolator.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Change(_Strict, frozen=True, kw_only=True):
-    """What a handler changes in the configuration; what it leaves out stays as it is."""
+    """A handler's change of the configuration; missing fields stay unchanged."""
 
     path_map: dict[str, str] = {}
     environment: dict[str, str | None] = {}
@@ -48,7 +48,7 @@ class Change(_Strict, frozen=True, kw_only=True):
 
 
 class NodeSetAnswer(_Strict, frozen=True, kw_only=True):
-    """The whole node set, every node of the allocation in exactly one place."""
+    """The whole node set, in which each node of the allocation is in exactly one list."""
 
     active: tuple[str, ...]
     spares: tuple[str, ...] = ()
@@ -77,7 +77,12 @@ class Answer(_Strict, frozen=True, kw_only=True):
 
 
 def request(step: PlanStep, context: Context) -> dict[str, Any]:
-    """Return the request that a handler reads, as JSON values."""
+    """Return the request that a handler reads, as JSON values.
+
+    Args:
+        step: the step.
+        context: the task's data.
+    """
     raised = step.raised
     nodes = msgspec.structs.replace(context.nodes, spares=in_order(context, raised.time))
     document = {
@@ -114,7 +119,7 @@ def request(step: PlanStep, context: Context) -> dict[str, Any]:
 def command_of(handler: str) -> list[str]:
     """Return the argument list that runs a handler: an executable by its absolute path, else an entry point.
 
-    Raises RecoveryError when there is no such thing.
+    Raises RecoveryError when neither exists.
     """
     if "/" in handler:
         path = Path(handler)
@@ -135,15 +140,15 @@ def command_of(handler: str) -> list[str]:
 
 
 def run_handler(step: PlanStep, context: Context, log: IO[Any] | int) -> StepResult:
-    """Let a step's custom handler carry it out.
+    """Carry a step out by its custom handler.
 
     Args:
-        step: with its handler.
-        context: the task.
-        log: where the handler's standard error goes.
+        step: the step, with its handler.
+        context: the task's data.
+        log: takes the handler's standard error.
 
     Raises:
-        RecoveryError: it is not there, did not end in time, failed, or answered with something else.
+        RecoveryError: the handler does not exist, exceeded its time, failed, or gave an invalid answer.
     """
     handler = step.handler or ""
     timeout = _timeout(step)
@@ -178,7 +183,7 @@ def run_handler(step: PlanStep, context: Context, log: IO[Any] | int) -> StepRes
 
 
 def _variables(step: PlanStep) -> dict[str, str]:
-    """Return the variables of a handler's environment, for handlers that do not read JSON."""
+    """Return the request as environment variables, for handlers that do not read JSON."""
     return {
         "WHESL_STEP_ID": step.id,
         "WHESL_STEP_RESOURCE": step.resource,

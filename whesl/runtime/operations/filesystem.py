@@ -1,7 +1,7 @@
-"""FILESYSTEM.REPLACE, ADD, REMOVE: another root for what the task writes, with what it has already there.
+"""FILESYSTEM.REPLACE, ADD, REMOVE: another root directory for a task's files, with its present files in it.
 
-Only the failed job is restarted; what was finished before is linked (or moved) into the new root, what was
-half-written is copied, and everything the task names below the old prefix is found below the new one.
+Only the failed job is restarted. Its finished files are linked (or moved) into the new root, its half-written
+files are copied, and each path that the task names below the old prefix exists below the new one.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def replace(
     """Give the task another root in place of ``defaultpath``.
 
     Args:
-        step: the step; its id marks what an interrupted run left.
+        step: the step, whose id marks the unfinished files of an interrupted run.
         arguments: the candidates are tried in order.
         context: the task.
-        directory: the task's own, where the choice is written down before anything is changed.
+        directory: the task's directory, where the choice is recorded before the first change.
         checkpoint: called between changes.
 
     Raises:
@@ -58,7 +58,7 @@ def replace(
             f"FILESYSTEM.REPLACE: defaultpath {current} is not a directory that can be seen",
             hint="defaultpath is the present root of the task's files",
         )
-    # Judged before files are moved.
+    # Judged before files are moved, which would free inodes.
     place = f"{current} (no inodes left)" if _without_inodes(current) else current
     file = ProgressFile(directory, step.id)
     progress = file.read()
@@ -84,14 +84,14 @@ def replace(
 
 
 def _without_inodes(place: str) -> bool:
-    """Whether a file system can hold no more files: programs hear only "No space left"."""
+    """Whether a file system has no free inodes, which programs see as "No space left" too."""
     with contextlib.suppress(CouldNotObserveError):
         return read_usage(place, DiskMetric.INODES).fraction >= 1.0
     return False
 
 
 def _order(arguments: FilesystemReplace, progress: Progress) -> tuple[str, ...]:
-    """Return the candidates; one that an interrupted run had chosen comes first."""
+    """Return the candidates; the choice of an interrupted run comes first."""
     return tuple(dict.fromkeys([progress.chosen] if progress.chosen else [])) + tuple(
         root for root in arguments.filesystem if root != progress.chosen
     )
@@ -120,7 +120,7 @@ class _Replacement:
         self._token = token(step.id)
 
     def run(self, file: ProgressFile, progress: Progress) -> Report:
-        """Check the candidate and carry over. Raises UnsuitableError, RecoveryError, OSError."""
+        """Check the candidate and carry the files over. Raises UnsuitableError, RecoveryError, OSError."""
         if self._root == self._arguments.defaultpath:
             raise UnsuitableError("it is the file system to be replaced")
         repeat = self._root == self._current
@@ -155,7 +155,7 @@ class _Replacement:
                 file.write(progress)
             except OSError as error:
                 if policy.move:
-                    # Without a record a second run might choose another root and not find what was moved.
+                    # Without a record, a second run might choose another root and miss the moved files.
                     report.notes.append(
                         f"linked, not moved: the choice could not be written down ({said(error)})"
                     )
@@ -243,7 +243,12 @@ def _result(
 
 
 def add(arguments: FilesystemChange, context: Context) -> StepResult:
-    """Offer the task one more root, in ``WHESL_FILESYSTEMS``. Raises RecoveryError if it cannot be used."""
+    """Offer the task one more root in ``WHESL_FILESYSTEMS``. Raises RecoveryError for an unusable root.
+
+    Args:
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     root = arguments.filesystem
     try:
         with Tree(root) as tree:
@@ -257,7 +262,12 @@ def add(arguments: FilesystemChange, context: Context) -> StepResult:
 
 
 def remove(arguments: FilesystemChange, context: Context) -> StepResult:
-    """Remove a root from the roots that the task is offered."""
+    """Remove a root from the roots that the task is offered.
+
+    Args:
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     root = arguments.filesystem
     present = _filesystems(context)
     if root not in present:

@@ -18,9 +18,9 @@ from whesl.runtime.operations.spare_choice import in_order, unusable
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended: ``status`` as subprocess gives it (negative: signal), None when time was up.
+    """The end of a command. ``status`` is that of subprocess (negative: a signal), None after a timeout.
 
-    ``output`` is the end of what it printed.
+    ``output`` is the end of the command's output.
     """
 
     status: int | None
@@ -33,12 +33,25 @@ class RunsCommands(Protocol):
     def run(
         self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
     ) -> CommandResult:
-        """Run to the end, or for ``timeout`` s and kill all of it. Raises OSError if it cannot start."""
+        """Run a command; kill all its processes at the timeout. Raises OSError if it cannot start.
+
+        Args:
+            command: argument list.
+            environment: variables that are added to the task's environment.
+            workdir: the working directory.
+            timeout: seconds until the command is killed.
+        """
         ...
 
 
 def replace(step: PlanStep, arguments: JobReplace, context: Context) -> StepResult:
-    """Change what the restarted task gets. ``nodes`` beyond those in use are taken from the spares."""
+    """Change command and resources of the restarted task. Nodes beyond those in use come from the spares.
+
+    Args:
+        step: the step.
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     present = context.configuration
     nodes = context.nodes
     if arguments.nodes is not None:
@@ -57,9 +70,13 @@ def replace(step: PlanStep, arguments: JobReplace, context: Context) -> StepResu
 
 
 def changed(present: Configuration, arguments: JobReplace) -> Configuration:
-    """Return a configuration with what JOB.REPLACE changes, of the same version.
+    """Return a configuration with the changes of JOB.REPLACE and the same version.
 
-    Words behind the task's own command are not put behind another one that is given without any.
+    A replacing command without arguments does not get the arguments of the task's own command.
+
+    Args:
+        present: the configuration before.
+        arguments: the operation's arguments.
     """
     named = {
         "command": arguments.command,
@@ -97,10 +114,16 @@ def _resized(wanted: int, now: float, context: Context) -> NodeSet:
 
 
 def add(step: PlanStep, arguments: JobAdd, context: Context, runner: RunsCommands) -> StepResult:
-    """Run a command before the restart; anything but status 0 makes the recovery fail.
+    """Run a command before the restart; any other status than 0 makes the recovery fail.
 
-    What the evidence captured is in its environment as ``WHESL_CAPTURE_<NAME>``, and ``WHESL_STEP_ID`` is the
-    same when the command is run again after a crash: it has to bear that.
+    The captures of the evidence are in the command's environment as ``WHESL_CAPTURE_<NAME>``. After a crash
+    the command may run a second time, with the same ``WHESL_STEP_ID``: it has to be idempotent.
+
+    Args:
+        step: the step.
+        arguments: the operation's arguments.
+        context: the task's data.
+        runner: runs the command.
     """
     paths = context.configuration.path_map
     command = paths.arguments(arguments.command)
@@ -129,7 +152,12 @@ def add(step: PlanStep, arguments: JobAdd, context: Context, runner: RunsCommand
 
 
 def remove(arguments: JobRemove, context: Context) -> StepResult:
-    """Skip the task: it counts as done."""
+    """Skip the task, which then counts as done.
+
+    Args:
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     present = context.configuration
     return StepResult(
         outcome=StepOutcome.SKIP,

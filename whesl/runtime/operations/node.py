@@ -1,8 +1,8 @@
-"""NODE.REPLACE, REMOVE, ADD: which nodes of the allocation the task uses. Pure.
+"""NODE.REPLACE, REMOVE, ADD: the nodes of the allocation that a task uses. Pure.
 
-Carrying a step out twice is harmless: a node that is out already changes nothing. Without a spare a step
-fails, and the exception's ELSE says what is done: ESCALATE alone may run the job again. A batch host that is
-under suspicion but alive leaves the launcher's node set like any other; the script stays where it is.
+A step may be carried out twice: a node that is out already stays out. Without a spare a step fails, and the
+exception's ELSE decides what follows: only ESCALATE may requeue the job. A batch host that is suspected and
+alive leaves the launcher's node set like any other node; the script stays on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ _UNKNOWN = {"restart": StepOutcome.CONTINUE, "fail": StepOutcome.FAIL, "pause": 
 
 
 def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepResult:
-    """Put a spare in the suspect's place."""
+    """Replace the suspected node by a spare node.
+
+    Args:
+        step: the step.
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     node = _suspect(step, arguments, context)
     if not node:
         return _unknown(step, arguments)
@@ -53,7 +59,13 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
 
 
 def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResult:
-    """Go on without the suspect, on at least ``min_nodes``."""
+    """Remove the suspected node from the nodes in use, of which at least ``min_nodes`` have to remain.
+
+    Args:
+        step: the step.
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     node = _suspect(step, arguments, context)
     if not node:
         return _unknown(step, arguments)
@@ -71,7 +83,13 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
 
 
 def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
-    """Take spares into use, those not known as bad."""
+    """Take spare nodes into use that are not known as bad.
+
+    Args:
+        step: the step.
+        arguments: the operation's arguments.
+        context: the task's data.
+    """
     now = step.raised.time
     spares = in_order(context, now)
     usable = len(spares) - len(unusable(context) & set(spares))
@@ -91,7 +109,7 @@ def _exhausted(note: str, *bad: BadNode) -> StepResult:
 
 
 def _although(context: Context, took: Sequence[str], now: float) -> str:
-    """Return a sentence on the taken nodes that are to be avoided, and why; "" where none is."""
+    """Return a sentence on taken nodes that should be avoided, with the reason; "" without such nodes."""
     said = []
     for node in took:
         known = [bad for bad in context.bad_nodes if bad.expires > now and match_node(bad.node, [node])]
@@ -103,7 +121,10 @@ def _although(context: Context, took: Sequence[str], now: float) -> str:
 
 
 def _predicted(context: Context, took: str) -> str:
-    """Return how likely a spare fails in the time left, beside the others; "" without a prediction."""
+    """Return a text on a spare's predicted failure probability beside the others'.
+
+    "" without a prediction.
+    """
     if took not in context.predicted:
         return ""
     others = [node for node in context.nodes.spares if node != took and node in context.predicted]

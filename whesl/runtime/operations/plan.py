@@ -1,9 +1,8 @@
-"""From an exception to the steps of its recovery: pure, and serialisable so that it can be journalled.
+"""Plans of recoveries: from an exception to steps. Pure; a plan is serialisable for the journal.
 
-A plan is made once, when the exception is raised, and written down; each step is then carried out by
-``whesl.runtime.operations.step_execution`` and may be carried out again after a crash. Everything that
-depends on what was seen (the suspect, the captures) is decided here; what depends on the file systems is
-decided later.
+A plan is made once, when the exception is raised, and recorded. ``whesl.runtime.operations.step_execution``
+carries out each step, and may repeat a step after a crash. The plan contains all decisions that depend on the
+evidence (the suspected node, the captures); decisions that depend on file systems follow later.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from whesl.runtime.operations.suspect_node import find_suspect
 class RecoveryError(WheslError):
     """A recovery cannot be planned or carried out: the exception's ELSE applies.
 
-    ``reason`` is the reason of the escalation that follows; handler-failed is the general one.
+    ``reason`` is the reason of the escalation that follows; the default is handler-failed.
     """
 
     def __init__(self, message: str, *, hint: str = "", reason: str = "handler-failed") -> None:
@@ -40,18 +39,17 @@ class RecoveryError(WheslError):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of the task when its recovery is planned and carried out.
+    """The data on a task that planning and carrying out its recovery need.
 
-    ``command``, ``script`` (the text of the script it runs, if any), ``environment`` and ``workspace``
-    are as the user wrote them, before ``configuration``. ``predicted`` is the probability that a node
-    fails in the time that the job has left, for spares of which that is known. ``busy`` are nodes that other
-    tasks of the allocation use, ``silent`` are nodes that
-    the runtime's own agents or the resource manager call lost. ``rank_hosts[r]`` is the node of rank r,
-    where known. ``recoveries``: how often the task was recovered from the same exception before.
-    ``open_files`` are those that the failed attempt had open for writing (bytes, as the file
-    system spells them). Times are seconds since the epoch, 0 when not known; ``first_started`` is the
-    start of the first attempt. They are the isolator's own clock's; the host's is ``set_ahead`` s ahead
-    of that where it was set meanwhile.
+    ``command``, ``script`` (the text of the script it runs, if any), ``environment`` and ``workspace`` are as
+    the user wrote them, before ``configuration``. ``predicted`` is the probability that a node fails in the
+    remaining time of the job, for spares with a prediction. ``busy`` are nodes that other tasks of the
+    allocation use; ``silent`` are nodes that WHESL's agents or the resource manager call lost.
+    ``rank_hosts[r]`` is the node of rank r, where known. ``recoveries`` counts the task's earlier recoveries
+    from the same exception. ``open_files`` are the files that the failed attempt had open for writing (bytes,
+    as in the file system). Times are seconds since the epoch by the isolator's clock, 0 when not known;
+    ``first_started`` is the start of the first attempt. ``set_ahead``: by how many seconds the host's clock
+    is ahead of the isolator's clock, since it was set meanwhile.
     """
 
     task: Task
@@ -61,7 +59,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     predicted: dict[str, float] = {}
     nodes: NodeSet = NodeSet(active=())
-    heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other
+    heterogeneous: bool = False  # the job has components whose nodes cannot replace each other
     batch_host: str = ""
     busy: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
@@ -87,10 +85,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a step changed; None means unchanged.
+    """The changes of a step; None means unchanged.
 
-    ``dependents`` is what tasks downstream have to take over, ``signal`` what running ones are sent.
-    ``bad_nodes`` are to be added to the shared memory. ``reason`` is that of an escalation.
+    ``dependents`` is the change for tasks downstream, ``signal`` the signal for running ones. ``bad_nodes``
+    have to be added to the shared memory of bad nodes. ``reason`` is the reason of an escalation.
     """
 
     outcome: StepOutcome = StepOutcome.CONTINUE
@@ -104,7 +102,12 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def advance(context: Context, result: StepResult) -> Context:
-    """Return the context for the next step."""
+    """Return the context for the next step.
+
+    Args:
+        context: the context before the step.
+        result: the step's result.
+    """
     return msgspec.structs.replace(
         context,
         configuration=result.configuration or context.configuration,
@@ -117,14 +120,15 @@ def make_plan(spec: Spec, raised: Raised, context: Context, *, entity: Entity = 
     """Return the plan of an exception's recovery, for the steps of one entity.
 
     Args:
-        spec: the whole specification (it says which operations have custom handlers).
+        spec: the whole specification, which declares custom handlers.
         raised: the exception with its evidence.
-        context: the task at that moment.
+        context: the task's data at that time.
         entity: the entity whose steps are planned.
 
     Raises:
-        RecoveryError: for an exception that the specification lacks, an argument of the wrong kind or
-            missing, or a ``${name}`` that stands for nothing.
+        RecoveryError: the specification lacks the exception, an argument is missing or of the wrong kind, or
+        a
+            ``${name}`` has no value.
     """
     try:
         exception = spec.exception(raised.exception)
@@ -172,9 +176,14 @@ def _plan_step(
 
 
 def capture_values(raised: Raised, context: Context, suspect: str = "") -> dict[str, str]:
-    """Return what ``${name}`` may stand for: the built-in names, and the evidence's captures over them.
+    """Return the values of ``${name}``: built-in names, overridden by the evidence's captures.
 
     Where several pieces of evidence captured the same name, the latest wins.
+
+    Args:
+        raised: the exception with its evidence.
+        context: the task's data.
+        suspect: the suspected node, "" for none.
     """
     by_time = sorted(raised.evidence, key=lambda evidence: evidence.time)
     values = {
@@ -197,10 +206,14 @@ _PLACEHOLDER = re.compile(r"\$(?:(?P<escaped>\$)(?=\{)|\{(?P<name>[^{}]*)\})")
 def substitute(value: Any, values: Mapping[str, str]) -> Any:
     """Return an argument with each ``${name}`` in its strings replaced, at any depth.
 
-    ``$${`` gives a literal ``${``. A captured text is put in as it is and never read again: a capture that
-    itself contains ``${...}`` changes nothing.
+    ``$${`` gives a literal ``${``. A captured text is inserted literally: a ``${...}`` inside a capture is
+    not replaced.
 
     Raises ValueError for a name that ``values`` lacks.
+
+    Args:
+        value: a string, a list or a dictionary at any depth; other values stay.
+        values: values by name.
     """
     if isinstance(value, str):
         return _PLACEHOLDER.sub(lambda match: _replacement(match, values), value)
@@ -222,7 +235,7 @@ def _replacement(match: re.Match[str], values: Mapping[str, str]) -> str:
 
 
 def describe(step: PlanStep) -> str:
-    """Return a line for people that says what the step would do."""
+    """Return a line for people that describes the step."""
     shown = " ".join(
         f"{name}={shlex.join(value) if isinstance(value, list) and _texts(value) else value}"
         for name, value in step.arguments.items()

@@ -1,4 +1,4 @@
-"""How often an exception may be recovered from, and how long to wait first. Pure: the time is given."""
+"""Limits of recoveries from an exception, and the wait before each recovery. Pure: time is an argument."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from whesl.model.evidence import Advice, Cause, Raised, shortened
 from whesl.model.recovery_criterion import Furthest
 
 LONGEST_BACKOFF = 3600.0
-SURE = 0.5  # certainty of a cause from which on it ends recoveries
-_TEXT = 120  # characters of a cause's line
+SURE = 0.5  # the least certainty with which a diagnosed cause ends recoveries
+_TEXT = 120  # the most characters of a cause's line
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Use(msgspec.Struct, frozen=True):
-    """One recovery: the exception's ordinal in its task, and when it was decided (s)."""
+    """One recovery: the exception's ordinal in its task, and the time of the decision (s)."""
 
     ordinal: int
     time: float
 
 
 class Allowed(msgspec.Struct, frozen=True):
-    """Recover, after ``wait`` seconds."""
+    """The decision to recover, after ``wait`` seconds."""
 
     wait: float
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """The budget is spent: what happens instead; what ESCALATE raises (None: the coordinator's default)."""
+    """The decision not to recover, since the budget is spent: the other action, and ESCALATE's exception."""
 
     otherwise: Otherwise
     escalate_to: str | None
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What a task's exceptions have used, by name. Its JSON is its snapshot."""
+    """The recoveries that a task's exceptions have used, by the exceptions' names."""
 
     uses: dict[str, tuple[Use, ...]] = {}
 
@@ -46,14 +46,14 @@ class Budget(msgspec.Struct, frozen=True):
         """Say whether an exception may be recovered from now.
 
         LIMIT n counts all recoveries, WITHIN s those of the last s seconds, WITHOUT PROGRESS those since the
-        task last got further. The n-th recovery that counts waits ``backoff * 2**(n-1)`` s, at most an hour.
-        A recovery asked for again after a crash (same ordinal) is judged as the first time.
+        task's last progress. The n-th counted recovery waits ``backoff * 2**(n-1)`` s, at most an hour. A
+        second call for the same ordinal, after a crash, has the result of the first.
 
         Args:
             spec: the exception.
             ordinal: the raised exception's number in its task.
-            now: seconds, the clock that ``used`` is given.
-            advanced: the exception from which on recoveries count (``Course``); 0: all of them.
+            now: seconds, by the same clock as in ``used``.
+            advanced: the ordinal from which on recoveries count (``Course``); 0: all recoveries count.
         """
         counted = self._counted(spec, ordinal, now, advanced)
         if counted >= spec.limit:
@@ -61,7 +61,13 @@ class Budget(msgspec.Struct, frozen=True):
         return Allowed(backoff(spec.backoff, counted))
 
     def used(self, spec: ExceptionSpec, ordinal: int, now: float) -> Budget:
-        """Return the budget after a recovery; the same ordinal counts once. Uses out of reach are dropped."""
+        """Return the budget after a recovery; each ordinal counts once. Uses that no limit needs are dropped.
+
+        Args:
+            spec: the exception.
+            ordinal: the raised exception's number in its task.
+            now: seconds since the epoch.
+        """
         present = self.uses.get(spec.name, ())
         if any(use.ordinal == ordinal for use in present):
             return self
@@ -78,12 +84,13 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
-    """How a task went on from one exception to the next.
+    """A task's progress over its exceptions.
 
     Attributes:
-        furthest: how far its attempts had come in all.
-        advanced: the ordinal of the last exception before which it had got further than ever; 0: none.
-        again: the error that has come twice at the same place and that no restart mends; "" for none.
+        furthest: the furthest progress of its attempts.
+        advanced: the ordinal of the last exception before which the task had progressed further than ever
+            before; 0: none.
+        again: the error that has occurred twice at the same place and that no restart mends; "" for none.
     """
 
     furthest: Furthest = Furthest()
@@ -92,10 +99,10 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def course(raised: Iterable[Raised]) -> Course:
-    """Return how a task went on, up to the last one of its exceptions.
+    """Return a task's progress up to its last exception.
 
     Args:
-        raised: all of them, in order.
+        raised: all exceptions of the task, in order.
     """
     furthest, advanced = Furthest(), 0
     attempts: dict[int, Raised] = {}  # the last exception of each attempt
@@ -113,14 +120,19 @@ def course(raised: Iterable[Raised]) -> Course:
 
 
 def _is_same(before: Cause | None, now: Cause) -> bool:
-    """Whether an attempt died of the same cause as the one before, a cause that no restart mends."""
+    """Whether an attempt had the same cause of failure as the one before, and no restart mends that cause."""
     if before is None or now.advice is not Advice.NONE or now.sure < SURE:
         return False
     return before.cause is now.cause and _NUMBERS.sub("", before.text) == _NUMBERS.sub("", now.text)
 
 
 def backoff(first: float, before: int) -> float:
-    """Return the wait (s) after ``before`` recoveries: ``first`` doubled each time, at most an hour."""
+    """Return the wait (s) after ``before`` recoveries: ``first`` doubled each time, at most an hour.
+
+    Args:
+        first: the first wait, seconds.
+        before: the number of earlier recoveries.
+    """
     if first <= 0.0:
         return 0.0
     # 2.0**64 seconds are beyond any cap, and larger powers would overflow.

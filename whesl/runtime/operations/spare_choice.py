@@ -1,4 +1,4 @@
-"""Which spare of an allocation is taken next, for built-in operations and for handlers. Pure."""
+"""The order in which spare nodes of an allocation are taken, for built-in operations and handlers. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from whesl.runtime.operations.suspect_node import match_node
 
 
 def in_order(context: Context, now: float) -> tuple[str, ...]:
-    """Return the spares, the best first: those that are avoided after all others, unusable ones last.
+    """Return the spares, the best first; nodes to avoid come after all others, and unusable nodes last.
 
-    Among equal ones those least likely to fail come first.
+    Among equals, the nodes that are least likely to fail come first.
 
     Args:
         context: the task.
-        now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
+        now: seconds since the epoch; a bad node whose record has expired by then is as good as any.
     """
     gone, worse = unusable(context), avoided(context, now)
     risk = context.predicted
@@ -25,16 +25,16 @@ def in_order(context: Context, now: float) -> tuple[str, ...]:
 
 
 def unusable(context: Context) -> frozenset[str]:
-    """Return the nodes that cannot be taken at all: silent ones, and those that other tasks use."""
+    """Return the nodes that cannot be taken at all: silent nodes, and nodes that other tasks use."""
     return _named(context, (*context.silent, *context.busy))
 
 
 def avoided(context: Context, now: float) -> frozenset[str]:
-    """Return the nodes that are taken only where no other is left: known as bad, or excluded.
+    """Return the nodes that are taken only as the last choice: nodes known as bad, or excluded.
 
     Args:
         context: the task.
-        now: as of ``in_order``.
+        now: seconds since the epoch.
     """
     bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
     return _named(context, {*bad, *context.configuration.excluded_nodes})

@@ -1,7 +1,7 @@
-"""Arguments of steps read into the records of ``language.compiler.operation_signatures``.
+"""Reads arguments of steps into the records of ``language.compiler.operation_signatures``.
 
-The specification's checker has told the user of mistakes before anything ran; here they are read again,
-since a ``${capture}`` is known only when an exception was raised.
+The specification's checker reports mistakes before a run. Arguments are read a second time here, since the
+value of a ``${capture}`` is known only when an exception is raised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     Substituting first would let text from a log add words to the command.
 
-    Raises ValueError for quotes that do not match and for a shell's operators, which would have no effect.
+    Raises ValueError for unmatched quotes and for operators of a shell, which would have no effect.
     """
     result = dict(arguments)
     for name in ("command", "command_append"):
@@ -40,11 +40,11 @@ def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_attempt(arguments: Mapping[str, Any], before: int) -> dict[str, Any]:
-    """Return arguments with those over them that ``attempts`` has for the next attempt.
+    """Return a step's arguments, overridden by the entry for the next attempt in its list ``attempts``.
 
     Args:
-        arguments: of a step.
-        before: how many recoveries by this step there were; beyond its end, the list's last entry counts.
+        arguments: the step's arguments.
+        before: the number of earlier recoveries by this step; beyond the list's end, its last entry counts.
     """
     rest = {name: value for name, value in arguments.items() if name != "attempts"}
     attempts = arguments.get("attempts")
@@ -56,9 +56,14 @@ def of_attempt(arguments: Mapping[str, Any], before: int) -> dict[str, Any]:
 
 
 def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operation's arguments complete and of the right types, as JSON values.
+    """Return an operation's arguments with defaults and the right types, as JSON values.
 
-    Raises ValueError with one sentence for whatever is wrong.
+    Raises ValueError with a sentence on the first error.
+
+    Args:
+        resource: the resource's name, as NODE.
+        operation: the operation's name, as REPLACE.
+        arguments: the operation's arguments.
     """
     kind = OPERATIONS.get((resource, operation))
     if kind is None:
@@ -87,7 +92,7 @@ def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict
         typed = msgspec.convert(raw, kind, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from None
-    # Through JSON, so that a plan is the same before and after its journal (lists, not tuples).
+    # Through JSON, so that a plan is equal before and after its journal (lists, not tuples).
     result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(typed))
     return result
 
@@ -95,7 +100,11 @@ def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict
 def absolute(name: str, path: Any) -> str:
     """Return an absolute path without dots and doubled slashes.
 
-    Raises ValueError for anything else, and for ``..``.
+    Raises ValueError for any other path, and for ``..``.
+
+    Args:
+        name: the argument's name, for the error.
+        path: the value.
     """
     if not isinstance(path, str) or not path.startswith("/") or "\0" in path:
         raise ValueError(f"{name} has to be an absolute path, not {path!r}")
@@ -115,7 +124,7 @@ def _many(value: Any) -> bool:
 
 
 def _text(value: Any) -> Any:
-    """A number where text is meant (``OMP_NUM_THREADS: 4``) is that text; null is the empty one."""
+    """Convert a number to text (``OMP_NUM_THREADS: 4``) and null to the empty text."""
     if value is None:
         return ""
     if isinstance(value, (int, float)) and not isinstance(value, bool):

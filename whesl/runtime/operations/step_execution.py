@@ -1,7 +1,7 @@
-"""Carries one step of a plan out. Blocking: the isolator's shell calls it in a worker thread.
+"""Carries out one step of a plan. It blocks: the isolator's shell calls it in a worker thread.
 
-A step that was interrupted is carried out again with the context that it had, and then completes what the
-first run began. The caller journals the result and hands ``plan.advance(context, result)`` to the next step.
+An interrupted step is carried out again with the same context, and completes the first run's work. The caller
+journals the result, and passes ``plan.advance(context, result)`` to the next step.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ A = TypeVar("A", bound=args.Arguments)
 
 
 class Ports(Protocol):
-    """What a step needs of the world besides files.
+    """The services that a step needs besides files.
 
-    ``directory`` is the task's own, where a step keeps its progress. ``log`` (a file or a descriptor) takes
-    what handlers print on standard error.
+    ``directory`` is the task's directory, where a step keeps its progress. ``log`` (a file or a descriptor)
+    takes the standard error of handlers.
     """
 
     directory: Path
@@ -42,21 +42,28 @@ class Ports(Protocol):
     def run(
         self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
     ) -> CommandResult:
-        """Run a command in the allocation, ``environment`` added to the task's. Raises OSError."""
+        """Run a command in the allocation. Raises OSError.
+
+        Args:
+            command: argument list.
+            environment: variables that are added to the task's environment.
+            workdir: the working directory.
+            timeout: seconds until the command is killed.
+        """
         ...
 
     def checkpoint(self, what: str) -> None:
-        """Called between two changes of files; what it raises ends the step, which can be run again."""
+        """Called between two changes of files; an exception ends the step, which may be run again."""
         ...
 
 
 class HostPorts:
-    """Ports of this very node: commands run here, as children.
+    """Ports of this host: commands run as children of this process.
 
     Args:
-        directory: the task's own.
-        log: see Ports.
-        environment: of the task; None for this process's own.
+        directory: the task's directory.
+        log: takes the standard error of handlers.
+        environment: the task's environment; None: this process's own.
     """
 
     def __init__(
@@ -90,15 +97,15 @@ class HostPorts:
 
 
 def execute(step: PlanStep, context: Context, ports: Ports) -> StepResult:
-    """Carry a step out.
+    """Carry out a step.
 
     Args:
-        step: of a plan.
-        context: the task as the steps before have left it.
-        ports: the world.
+        step: a step of a plan.
+        context: the task's data after the steps before.
+        ports: commands, progress and log.
 
     Raises:
-        RecoveryError: it cannot be done; the exception's ELSE applies.
+        RecoveryError: the step cannot be done; the exception's ELSE applies.
     """
     try:
         if step.handler is not None:
@@ -112,7 +119,7 @@ def execute(step: PlanStep, context: Context, ports: Ports) -> StepResult:
 
 
 def _typed(step: PlanStep, kind: type[A]) -> A:
-    """A plan read back from a journal was checked when it was made; a damaged one is refused."""
+    """Convert the arguments of a step. A plan was checked when it was made; a damaged one is refused."""
     try:
         return msgspec.convert(step.arguments, kind)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""What a step has to remember over a crash: kept in the task's own directory, one small file per step."""
+"""A step's progress, which survives a crash: a small file for each step in the task's directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whesl.runtime.operations.plan import RecoveryError
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """``chosen``: the root in use; ``moving``: originals are being replaced, so it is final."""
+    """``chosen``: the root in use; ``moving``: originals are being replaced, so the choice is final."""
 
     chosen: str = ""
     moving: bool = False
@@ -29,7 +29,7 @@ class ProgressFile:
     """The record of one step; replaced atomically.
 
     Args:
-        directory: the task's own; made when it is missing.
+        directory: the task's directory; made when it is missing.
         step: the step's id.
     """
 
@@ -37,7 +37,10 @@ class ProgressFile:
         self._path = directory / f"step-{token(step)}.json"
 
     def read(self) -> Progress:
-        """Return the last record, an empty one at first. Raises RecoveryError when it cannot be read."""
+        """Return the last record, an empty record before the first.
+
+        Raises RecoveryError for an unreadable file.
+        """
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=Progress)
         except FileNotFoundError:
@@ -46,7 +49,7 @@ class ProgressFile:
             raise RecoveryError(f"{self._path} cannot be read: {error}") from None
 
     def write(self, progress: Progress) -> None:
-        """Replace the record, on disk when this returns. Raises OSError."""
+        """Replace the record on the disk. Raises OSError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         beside = self._path.with_suffix(".new")
         with beside.open("wb") as file:

@@ -1,9 +1,9 @@
-"""Which node is to blame, from evidence alone. Pure.
+"""Finds the node at fault from evidence alone. Pure.
 
-The most specific evidence wins; two different nodes at the same level are no answer. A wrong swap costs a
-spare and leaves the faulty node in use, so "unknown" is an answer that the specification can act on. Only
-nodes that are gone do not contradict each other: the first one is the answer, each other one is an exception
-of its own, or is left out when the next attempt is placed.
+The most specific evidence wins; two different nodes at the same level give no answer. A wrong replacement
+costs a spare and leaves the faulty node in use, so "unknown" is a valid answer, which rules can handle. Only
+lost nodes do not contradict each other: the first one is the answer; each other one is a separate exception,
+or is left out when the next attempt is placed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Grade
 
-# How much a kind of evidence says about which node is at fault; a higher one overrules all lower ones.
-LOST = 90  # the runtime's agents, or the resource manager: the node is gone
+# The strength of kinds of evidence about the node at fault; a higher number overrules all lower ones.
+LOST = 90  # WHESL's agents or the resource manager report the node as lost
 NAMED = 80  # captured by the user's own pattern
-FAILED = 70  # scheduler or launcher says that the node failed or was lost
-STUCK = 65  # the runtime's agent saw that the program's processes cannot run there
-PEER = 60  # a peer of this name did not answer
-DIED = 50  # a process died there; siblings are often killed in consequence
-RANK = 40  # a rank is named, and the host of ranks is known
-REPORTED = 20  # low, since the node that reports an error has not always caused it
+FAILED = 70  # scheduler or launcher reports that the node failed or was lost
+STUCK = 65  # WHESL's agent saw that the program's processes cannot run on the node
+PEER = 60  # a peer on the node did not answer
+DIED = 50  # a process on the node died; its siblings are often killed in consequence
+RANK = 40  # the evidence names a rank whose host is known
+REPORTED = 20  # the node reported an error, which it may not have caused
 
 _HOST = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _HOSTS = r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[0-9,-]+\][A-Za-z0-9._-]*)?)"
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
-    """How a program names a node: ``sample`` is a real line, ``near_miss`` one that must not count."""
+    """A form in which a program names a node: ``sample`` is a real line, ``near_miss`` must not match."""
 
     source: str
     pattern: str
@@ -48,7 +48,7 @@ WORDINGS: tuple[Wording, ...] = (
         pattern=rf"\bsrun: error: Node failure on {_HOSTS}",
         level=FAILED,
         sample="srun: error: Node failure on n02",
-        # ON names the first node of the step here, not the one that failed.
+        # ON names the first node of the step here, not the failed node.
         near_miss="slurmstepd: error: *** STEP 12.0 ON n02 CANCELLED AT 2026-01-02T03:04:05 DUE TO NODE "
         "FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***",
     ),
@@ -87,7 +87,7 @@ WORDINGS: tuple[Wording, ...] = (
         r"(?:has been unresponsive|transitioning to LOST)",
         level=FAILED,
         sample="broker.err[0]: broker on n02 (rank 1) has been unresponsive for 31.9987s",
-        # The parent told this one to go; the parent is not at fault.
+        # A parent broker sends this to its child; the parent is not at fault.
         near_miss="broker.crit[2]: n02 (rank 0) sent disconnect control message",
     ),
     Wording(
@@ -142,16 +142,16 @@ WORDINGS: tuple[Wording, ...] = (
 )
 _COMPILED = tuple((wording, re.compile(wording.pattern, re.MULTILINE)) for wording in WORDINGS)
 _RANK = re.compile(r"\b(?:rank|task)s?[ #:=]{0,3}(\d{1,8})\b(?!\s*[-,]\s*\d)", re.IGNORECASE)
-# What job output may make us do: it is anybody's who can make the job print something.
+# Bounds on the work that job output can cause, since anyone who controls the output could attack WHESL.
 _MOST_TEXT = 65_536  # characters of one piece of evidence
 _MOST_NAMES = 65_536  # hosts, over all evidence
 _NAMES = ("node", "host", "hostname", "nodename")
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
-    """The node to blame, or "" when it is unknown; ``because`` says why in either case.
+    """The node at fault, or "" when it is unknown; ``because`` says why in either case.
 
-    ``level`` is that of the evidence that counted.
+    ``level`` is the level of the decisive evidence.
     """
 
     node: str = ""
@@ -160,7 +160,7 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_of(level: int) -> Grade:
-    """Return the grade of evidence of a level."""
+    """Return the grade of a bad node that belongs to a level of evidence."""
     if level >= LOST:
         return Grade.LOST
     return Grade.BLAMED if level >= FAILED else Grade.SUSPECTED
@@ -172,13 +172,13 @@ def find_suspect(
     rank_hosts: Sequence[str] = (),
     silent: Iterable[str] = (),
 ) -> Suspect:
-    """Return the node that the evidence blames.
+    """Return the node that is at fault according to the evidence.
 
     Args:
-        evidence: what was seen.
-        nodes: the allocation; only its nodes in use and its spares count, those lost are out already.
+        evidence: the pieces of evidence.
+        nodes: the nodes of the allocation; only nodes in use and spares count, since lost nodes are out.
         rank_hosts: node of each rank, where known.
-        silent: nodes that the runtime's agents or the resource manager call lost.
+        silent: nodes that WHESL's agents or the resource manager call lost.
     """
     known = _Names([*nodes.active, *nodes.spares])
     found: dict[int, dict[str, str]] = {}
@@ -211,12 +211,12 @@ def find_suspect(
                 because = f"{wording.source}: {_line_of(match)}"
                 for host in hosts:
                     blame(wording.level, host, because)
-        # The ranks of a resource manager's exception are those of its own daemons, not of the program.
+        # A resource manager's exception has ranks of its own daemons, not of the program.
         for rank in _ranks(item, text) if item.kind not in ("job-exception", "stuck") else ():
             if rank < len(rank_hosts):
                 blame(RANK, rank_hosts[rank], f"rank {rank} runs on {rank_hosts[rank]}")
     for name in silent:
-        # A silent spare is no reason for the failure of a task that does not use it.
+        # A silent spare cannot cause the failure of a task that does not use it.
         if match_node(name, nodes.active):
             blame(LOST, name, f"{name} is silent")
     if not found:
@@ -242,15 +242,19 @@ def _ranks(item: Evidence, text: str) -> list[int]:
 
 
 def match_node(name: str, known: Sequence[str]) -> str:
-    """Return the known node that a name means, "" for none: exactly, else by the short host name.
+    """Return the known node of a name, "" for none: an exact match, else a match of short host names.
 
-    An address is never shortened, and a short name that fits two nodes means neither.
+    An address is never shortened. A short name that matches two nodes means neither.
+
+    Args:
+        name: the name of a host.
+        known: names of known nodes.
     """
     return _Names(known).match(name)
 
 
 class _Names:
-    """Known nodes, looked up by name: a log may name tens of thousands of hosts of a thousand nodes."""
+    """An index of known nodes by name, since a log may name tens of thousands of hosts."""
 
     def __init__(self, known: Sequence[str]) -> None:
         self._exact: dict[str, str] = {}
@@ -260,7 +264,7 @@ class _Names:
             self._short.setdefault(shorten(node), []).append(node)
 
     def match(self, name: str) -> str:
-        """As ``match_node``."""
+        """Return the known node of a name, as ``match_node`` does."""
         wanted = name.strip().rstrip(".").lower()
         if wanted in self._exact:
             return self._exact[wanted]
@@ -270,7 +274,7 @@ class _Names:
 
 
 def _same_domain(one: str, other: str) -> bool:
-    """n1.a and n1.b are two hosts; n1 and n1.a may be one."""
+    """Whether two names may be one host: n1.a and n1.b are two hosts; n1 and n1.a may be one."""
     return "." not in one or "." not in other
 
 
@@ -292,7 +296,7 @@ _MOST_DIGITS = 18
 def expand(hosts: str) -> list[str]:
     """Return the names of a host list with at most one bracket (``n[01-03,7]``), as Slurm prints it.
 
-    What is malformed or absurdly long comes back as one name, which then matches no node.
+    A malformed or very long list is returned as one name, which matches no node.
     """
     match = _BRACKETS.match(hosts)
     if match is None:

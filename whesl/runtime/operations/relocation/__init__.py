@@ -1,1 +1,1 @@
-"""What the operations on file systems do with trees of files: mirror, copy, link, carry over."""
+"""Work on trees of files for the operations on file systems: mirror, copy, link, carry over."""

@@ -1,7 +1,6 @@
-"""Copies of files, whole or not at all, and links in the place of what was copied.
+"""Atomic copies of files, and links that replace the copied files.
 
-The same care as in ``safe_tree``, which opens the directories: nothing is followed, nothing of others
-replaced.
+As in ``safe_tree``, which opens the directories, no link is followed and no other user's file is replaced.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, part_na
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, entry_at
 from whesl.runtime.operations.relocation.syscalls import rename_noreplace
 
-# Pauses before a file that was written to while it was copied is copied again, seconds.
+# Seconds of the pauses before further copies of a file that a program wrote to during the copy.
 COPY_AGAIN = (0.05, 0.1, 0.2, 0.4, 0.8)
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
@@ -27,7 +26,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, err
 
 
 class UnreadableError(Exception):
-    """A file cannot be read, and so not be copied. Never leaves this room."""
+    """A file cannot be read, so it cannot be copied. Used inside this package only."""
 
 
 def copy_file(
@@ -40,25 +39,25 @@ def copy_file(
     over: bytes | None = None,
     verify: bool = False,
 ) -> None:
-    """Copy a regular file with its holes, permissions, times and attributes, whole or not at all.
+    """Copy a regular file with its holes, permissions, times and attributes, atomically.
 
-    A file that was written to meanwhile is copied again: a task's output may arrive after the task has ended,
-    as Flux writes it down in batches.
+    A file that changes during the copy is copied again: a task's output may arrive after the task's end,
+    since Flux writes output in batches.
 
     Args:
         entry: the file in ``source``.
-        source: descriptor of its directory.
-        target: descriptor of the directory it is copied into, under the same name.
-        token: the recovery step's, for the unfinished file's name.
+        source: descriptor of the file's directory.
+        target: descriptor of the directory that gets the copy, under the same name.
+        token: the recovery step's token, for the unfinished file's name.
         checkpoint: called between changes.
-        over: replace the name if it is a symbolic link with just this text.
+        over: the text of a symbolic link that the copy may replace; None: none.
         verify: read the copy again and compare.
 
     Raises:
-        FileExistsError: the name is taken by something else.
-        UnreadableError: the original may not be read.
-        RecoveryError: the file changed each time it was copied, or the copy differs.
-        OSError: no room, not readable; nothing is left behind.
+        FileExistsError: another file has the name.
+        UnreadableError: the user may not read the original.
+        RecoveryError: the file changed during each copy, or the copy differs.
+        OSError: no space, or a failed read; no unfinished file is left.
     """
     for pause in COPY_AGAIN:
         try:
@@ -103,7 +102,7 @@ def _copy_once(
             checkpoint("part complete")
             _publish(part, entry.name, target, over)
         except BaseException:
-            # A half-written copy is removed after any error, since it would fill a disk that is full already.
+            # A half-written copy is removed after any error, since it would fill a full disk.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part, dir_fd=target)
             raise
@@ -129,7 +128,7 @@ def _fill_part(
         os.ftruncate(writer, status.st_size)
         _copy_attributes(reader, writer)
         mode = stat.S_IMODE(status.st_mode)
-        # Another user's program must not become this user's with its special bits.
+        # A copy of another user's program must not keep its set-uid bits.
         os.fchmod(writer, mode if status.st_uid == os.geteuid() else mode & 0o777)
         os.utime(writer, ns=(status.st_atime_ns, status.st_mtime_ns))
         os.fsync(writer)
@@ -140,7 +139,7 @@ def _fill_part(
 
 
 def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges that hold data; all of it where the file system does not tell holes."""
+    """Yield the ranges with data; the whole file where the file system does not report holes."""
     position = 0
     while position < size:
         try:
@@ -168,20 +167,20 @@ def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
 
 
 def _copy_attributes(reader: int, writer: int) -> None:
-    """Copy extended attributes as far as the new file system takes them."""
+    """Copy those extended attributes that the new file system accepts."""
     try:
         names = os.listxattr(reader)
     except OSError:
         return
     for name in names:
         if name.startswith("security."):
-            continue  # labels are the system's business, and a file's capabilities may not become this user's
+            continue  # the system sets security labels, and this user's copy may not get the file's capabilities
         with contextlib.suppress(OSError):  # the new file system may not take them
             os.setxattr(writer, name, os.getxattr(reader, name))
 
 
 def _publish(part: bytes, name: bytes, directory: int, over: bytes | None) -> None:
-    """Give a complete file its name; never takes the name from anything but the link ``over``."""
+    """Rename a complete file to its final name, which only the link ``over`` may have before."""
     if over is not None:
         present = entry_at(directory, name)
         if present is not None:
@@ -205,9 +204,17 @@ def _publish(part: bytes, name: bytes, directory: int, over: bytes | None) -> No
 def link_copy(
     first: bytes, first_directory: int, entry: Entry, target: int, token: str, over: bytes | None
 ) -> bool:
-    """Give a file that has been copied its second name, as the original has (a hard link).
+    """Give a copied file its second name by a hard link, as the original has.
 
-    Returns False when the file system does not want to; raises FileExistsError when the name is taken.
+    Returns False when the file system refuses; raises FileExistsError when another file has the name.
+
+    Args:
+        first: the name of the copy.
+        first_directory: descriptor of the copy's directory.
+        entry: the file under its second name.
+        target: descriptor of the directory that gets the second name.
+        token: the recovery step's token, 16 hexadecimal digits.
+        over: the text of a symbolic link that the name may replace; None: none.
     """
     part = part_name(token, entry.name)
     with contextlib.suppress(FileNotFoundError):
@@ -225,7 +232,13 @@ def link_copy(
 
 
 def same_content(entry: Entry, source: int, target: int) -> bool:
-    """Whether two directories hold regular files of one name, size and content."""
+    """Whether two directories hold regular files of one name, size and content.
+
+    Args:
+        entry: the file.
+        source: descriptor of the file's directory.
+        target: descriptor of the other directory.
+    """
     readers: list[int] = []
     try:
         for directory in (source, target):
@@ -240,9 +253,16 @@ def same_content(entry: Entry, source: int, target: int) -> bool:
 
 
 def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoint: Checkpoint) -> str:
-    """Replace a file that has been copied by a link to its copy; where that has no room, remove it.
+    """Replace a copied file by a link to its copy; where the disk has no space for a link, remove the file.
 
-    Returns what became of the old name: linked, removed, or kept (it changed, or may not be removed).
+    Returns the outcome for the old name: linked, removed, or kept (the file changed, or may not be removed).
+
+    Args:
+        entry: the file.
+        source: descriptor of the file's directory.
+        text: the link's text.
+        token: the recovery step's token, 16 hexadecimal digits.
+        checkpoint: called between changes.
     """
     present = entry_at(source, entry.name)
     if present is None or present.kind is not Kind.FILE or _changed(present, entry):
@@ -258,7 +278,7 @@ def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoi
         checkpoint("original replaced")
         return "linked"
     except OSError:
-        # A full file system may refuse even a link; removing the original makes the room.
+        # A full file system may refuse even a link; removing the original frees the space.
         with contextlib.suppress(OSError):
             os.unlink(part, dir_fd=source)
     try:

@@ -1,4 +1,4 @@
-"""What a dependent needs before it starts: what it names below an old root, linked into the new one."""
+"""Links for a dependent's start: the paths that it names below an old root are linked into the new root."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from whesl.runtime.operations.step_progress import token
 def prepare_dependent(
     path_map: PathMap, named: Sequence[str], task: str, checkpoint: Checkpoint = no_checkpoint
 ) -> Report:
-    """Link into the new roots what a task names below old ones; called before it starts.
+    """Link the paths that a task names below old roots into the new roots, before the task starts.
 
     Args:
-        path_map: of its configuration.
-        named: as ``named_paths`` gives them, by their old names.
-        task: its id.
+        path_map: the path map of the task's configuration.
+        named: the paths that the task names (``named_paths``), by their old names.
+        task: the task's id.
         checkpoint: called between changes.
 
     Raises:
@@ -44,7 +44,7 @@ def prepare_dependent(
         rel = mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
         if rule is None or rel is None:
             continue
-        # After A -> B -> C, parts of what is now in C may lie in both A and B.
+        # After moves from A to B and from B to C, files that belong in C may lie in A and in B.
         for other in path_map.rules:
             if other.new == rule.new:
                 wanted.setdefault((other.old, other.new), []).append(rel)
@@ -57,7 +57,10 @@ def prepare_dependent(
 
 
 def _last_used(root: str, rels: Sequence[Rel]) -> float:
-    """Return when the named paths were last changed below a root, to find the root with the newest files."""
+    """Return the time of the last change of the named paths below a root.
+
+    The root with the newest files wins.
+    """
     times = [0.0]
     for rel in rels:
         try:

@@ -1,8 +1,8 @@
-"""At a task's end: links at the old places to what was written at the new ones.
+"""Links from a task's old file places to the files that it wrote at the new places, made at the task's end.
 
-For managers that look for a task's outputs where they were declared (Snakemake, Nextflow, Parsl's files) and
-that nobody can tell a path map. Without the links they miss what was written at the new place only, and,
-worse, take for whole what the failed attempt left half-written at the old one.
+Some managers look for a task's outputs where they were declared (Snakemake, Nextflow, Parsl's files), and
+take no path map. Without the links they miss files that were written at the new place only, and take
+half-written files of the failed attempt at the old place for complete ones.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from whesl.runtime.operations.step_progress import token
 
 
 class Since(msgspec.Struct, frozen=True):
-    """When a task began and when a recovery first moved it, s since the epoch.
+    """When a task began and when a recovery first moved its files, seconds since the epoch.
 
-    What is in the new root and older than ``moved`` was carried there: it may be another task's, which may
-    have changed or removed the original since.
+    A file in the new root that is older than ``moved`` was carried there. It may belong to another task,
+    which may have changed or removed the original since then.
     """
 
     began: float
@@ -42,22 +42,23 @@ def put_up(
     streams: Iterable[str] = (),
     checkpoint: Checkpoint = no_checkpoint,
 ) -> Report:
-    """Link, at the old places, what a task that has succeeded wrote at the new ones.
+    """Make links at the old places to the files that a successful task wrote at the new places.
 
-    What was written at the new place since the move and is lacking at the old one becomes a link there. A
-    file there is replaced by one only if it was last written between the task's beginning and the move: that
-    is what the failed attempt left of it.
+    A file that was written at the new place since the move and is missing at the old place gets a link there.
+    A link replaces an existing file only if that file was last written between the task's beginning and the
+    move, since it is then a rest of the failed attempt.
 
     Args:
-        path_map: of the task's configuration.
-        named: the paths that the task names, as ``named_paths`` gives them, by their old names.
-        task: its id.
-        since: when it began and was moved.
-        streams: files of its output, which the script around it goes on writing to: they stay.
+        path_map: the path map of the task's configuration.
+        named: the paths that the task names (``named_paths``), by their old names.
+        task: the task's id.
+        since: when the task began and when its files were moved.
+        streams: files of the task's output, which stay, since the script around the task still writes to
+            them.
         checkpoint: called between changes.
 
-    Returns the report: ``linked`` links in all, a note for each file that was kept in spite of a newer one.
-    Raises RecoveryError: a root cannot be used, or an unsafe directory is on the way.
+    Returns the report: ``linked`` counts links; a note names each file that was kept despite a newer one.
+    Raises RecoveryError: a root is unusable, or an unsafe directory is on the way.
     """
     wanted: dict[tuple[str, str], list[Rel]] = {}
     for path in named:
@@ -93,11 +94,11 @@ def _put_up(
     policy = Policy(
         old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
     )
-    # Each file system may date files by another clock.
+    # Each file system may date files by a different clock.
     new, old = (target_probe.ahead(tree, here, name) for tree in (source, target))
     meant = _Meant(
         written=since.moved + new - _MARGIN,
-        # A first attempt runs before its isolator notes the time.
+        # A first attempt starts before its isolator notes the time.
         left_first=since.began + old - mirror_plan.UNFINISHED_WINDOW,
         left_last=since.moved + old + _MARGIN,
         kept=kept,
@@ -121,9 +122,9 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 class _Meant(msgspec.Struct, frozen=True, kw_only=True):
-    """Which files: written at the new place since ``written``, left at the old one between the other two.
+    """The files to link: written at the new place since ``written``, left at the old one between two times.
 
-    Times as the file systems date files, s. ``kept``: device and inode of those that stay in any case.
+    Times are seconds by the file systems' clocks. ``kept``: device and inode of files that always stay.
     """
 
     written: float
@@ -133,7 +134,7 @@ class _Meant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Signs(Carrier):
-    """Carries links from the new root to the old one, over what the task itself left there.
+    """Makes links in the old root to the new root, which may replace the task's own old files.
 
     Args:
         source: the new root.
@@ -164,7 +165,7 @@ class _Signs(Carrier):
             if entry.kind is Kind.FILE:
                 text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
                 self._replace(rel, entry, present, text, target)
-            # Moved twice, and finished in between: the newest root has a link to the one before.
+            # After two moves, the newest root may have a link to the root before.
             elif entry.text.startswith(b"/") and mirror_plan.below(self._policy.new, entry.text) is None:
                 self._replace(rel, entry, present, entry.text, target)
 

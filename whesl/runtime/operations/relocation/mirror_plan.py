@@ -1,7 +1,7 @@
-"""What becomes of each entry when a tree is mirrored into a new root: pure, given two listings.
+"""Decides what happens to each entry when a tree is mirrored into a new root. Pure: from two listings.
 
-The rule is "whatever the new place lacks"; nothing that exists there is replaced, except a symbolic link
-that a former recovery made to the very file that is now to be copied.
+The new place gets the entries that it lacks. No existing entry is replaced, except a symbolic link that an
+earlier recovery made to a file that now has to be copied.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 
 from whesl.model.digest import hexdigest
 
-# Unfinished files under this name lie in the directory of the file that they become: token, name's hash.
+# Names of unfinished copies, which lie in the directory of the final file: the token and the name's hash.
 _PART = re.compile(rb"\.whesl-part-([0-9a-f]{16})-[0-9a-f]{16}")
 UNFINISHED_WINDOW = 2.0  # seconds between the last write to a file and the failure that it led to
 
@@ -49,17 +49,17 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Action(Enum):
-    """What becomes of an entry."""
+    """An action for an entry."""
 
-    LEAVE = "leave"  # the new place has the entry, or another user has to carry it over
-    ENTER = "enter"  # directory: make it and go on inside
+    LEAVE = "leave"  # no action: the new place has the entry, or only another user may carry it over
+    ENTER = "enter"  # make the directory and continue inside
     LINK = "link"  # symbolic link to the old place
     RELINK = "relink"  # the old entry is a link; the new one leads to the same place
     COPY = "copy"
-    COPY_OVER = "copy over"  # the link that was made becomes a copy
+    COPY_OVER = "copy over"  # the link of an earlier recovery becomes a copy
     MOVE = "move"  # copy, and later a link in the old place
     MOVE_OVER = "move over"
-    FINISH_MOVE = "finish move"  # a copy is there: when it is equal, the old place becomes a link
+    FINISH_MOVE = "finish move"  # the new place has a copy: if it is equal, the old place becomes a link
     FIFO = "fifo"
     CONFLICT = "conflict"  # a directory on one side only
 
@@ -69,20 +69,20 @@ MOVING = frozenset({Action.MOVE, Action.MOVE_OVER, Action.FINISH_MOVE})
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """An action, and a link's text where it makes one."""
+    """An action, with the text of the link that it makes, if any."""
 
     action: Action
     text: bytes = b""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """How a tree is mirrored.
+    """The rules for mirroring a tree.
 
     ``old`` and ``new`` are the absolute roots. ``workspace`` is the task's own directory below ``old``,
-    None when it is elsewhere. ``open_files`` had been open for writing. ``well_until`` is the latest time at
-    which the failed attempt had certainly not failed yet, ``first_started`` when the task's first attempt
-    began (s since the epoch, 0: not known). ``repeat``: links to the task's own files become copies. ``user``
-    is whose files may be moved.
+    None when it is elsewhere. ``open_files`` were open for writing. ``well_until`` is the latest time at
+    which the failed attempt had certainly not failed yet, ``first_started`` the beginning of the task's first
+    attempt (s since the epoch, 0: not known). ``repeat``: links to the task's own files become copies.
+    ``user``: the user id whose files may be moved.
     """
 
     old: bytes
@@ -98,7 +98,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     mirrored: tuple[Rel, ...] = ()
 
     def dated(self, ahead: float) -> Policy:
-        """Return the policy for files that are dated by a clock so far ahead, s."""
+        """Return the policy for files that are dated by a clock that is ``ahead`` seconds ahead."""
         times = {
             name: time + ahead for name in ("well_until", "first_started") if (time := getattr(self, name))
         }
@@ -109,16 +109,25 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         return self.workspace is not None and rel[: len(self.workspace)] == self.workspace
 
     def own(self, rel: Rel, entry: Entry) -> bool:
-        """Whether this task produced a file: it is in its workspace, or newer than its first start."""
+        """Whether the task produced a file: one in its workspace, or one newer than its first start.
+
+        Args:
+            rel: the path below the roots, by components.
+            entry: the file.
+        """
         newer = bool(self.first_started) and entry.mtime_ns >= self.first_started * 1e9
         return self.in_workspace(rel) or newer
 
     def unfinished(self, rel: Rel, entry: Entry) -> bool:
         """Whether the failed attempt may have left a file half-written.
 
-        By the time at which it was written, which programs that copy or unpack files set back (mtime) and the
-        file system notes all the same (ctime). By time only in the workspace: elsewhere another task may be
-        writing at the same moment, and a copy of its file would hide what it writes later.
+        The time of the last write decides: mtime, or ctime, since programs that copy or unpack files set
+        mtime back. The time counts in the workspace only: elsewhere another task may write at the same time,
+        and a copy of its file would hide its later writes.
+
+        Args:
+            rel: the path below the roots, by components.
+            entry: the file.
         """
         if not self.copy_unfinished:
             return False
@@ -130,19 +139,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) -> Decision:
-    """Return what becomes of one entry.
+    """Return the decision about one entry.
 
     Args:
-        directory: where it lies, below both roots.
+        directory: the entry's directory, relative to both roots.
         source: the entry in the old root.
-        target: the entry of the same name in the new root, None where it is lacking.
-        policy: how the tree is mirrored.
+        target: the entry of the same name in the new root, None where it is missing.
+        policy: the rules for mirroring.
     """
     rel = (*directory, source.name)
     old_place = b"/".join((policy.old.rstrip(b"/"), *rel))
     new_place = b"/".join((policy.new.rstrip(b"/"), *rel))
     if target is None and policy.repeat:
-        # The entry was carried over before, and the task has removed it since.
+        # The entry was carried over before, and the task has removed it since then.
         return Decision(Action.LEAVE)
     if source.kind is Kind.DIRECTORY:
         if target is None or target.kind is Kind.DIRECTORY:
@@ -150,7 +159,7 @@ def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) 
         linked = target.kind is Kind.LINK and target.text == old_place
         return Decision(Action.LEAVE if linked else Action.CONFLICT)
     if target is not None and target.kind is Kind.DIRECTORY:
-        # The task itself has made a directory in the place of an old link to one, which stays.
+        # A directory that the task itself made in the place of an old link stays.
         return Decision(Action.LEAVE if source.kind is Kind.LINK else Action.CONFLICT)
     if source.kind is Kind.FILE:
         return _decide_file(rel, source, target, old_place, policy)
@@ -183,9 +192,15 @@ def _decide_file(rel: Rel, source: Entry, target: Entry | None, old_place: bytes
 
 
 def link_text(directory: Rel, text: bytes, old_place: bytes, policy: Policy) -> bytes:
-    """Return the text of a link that is carried over, so that it means what it meant.
+    """Return the text of a link that is carried over, so that it keeps its meaning.
 
-    A link into what is mirrored leads to the mirrored one; any other leads where it led.
+    A link into the mirrored tree leads to the mirrored entry; any other link keeps its destination.
+
+    Args:
+        directory: the link's directory below the roots.
+        text: the link's present text.
+        old_place: the absolute path of the link in the old root.
+        policy: the rules for mirroring.
     """
     if text.startswith(b"/"):
         inside = below(policy.old, text)
@@ -199,7 +214,12 @@ def link_text(directory: Rel, text: bytes, old_place: bytes, policy: Policy) -> 
 
 
 def resolve(directory: Rel, text: bytes) -> Rel | None:
-    """Return where a relative link leads below the root, by its text alone; None when it leaves the root."""
+    """Return the destination below the root of a relative link, by its text alone; None outside the root.
+
+    Args:
+        directory: the link's directory below the root.
+        text: the link's text.
+    """
     parts = list(directory)
     for part in text.split(b"/"):
         if part in (b"", b"."):
@@ -214,7 +234,12 @@ def resolve(directory: Rel, text: bytes) -> Rel | None:
 
 
 def below(root: bytes, path: bytes) -> Rel | None:
-    """Return an absolute path's components below a root, None when it is elsewhere or has ``..``."""
+    """Return an absolute path's components below a root, None when it is elsewhere or has ``..``.
+
+    Args:
+        root: an absolute path.
+        path: an absolute path.
+    """
     parts = tuple(part for part in path.split(b"/") if part not in (b"", b"."))
     base = tuple(part for part in root.split(b"/") if part not in (b"", b"."))
     if b".." in parts or parts[: len(base)] != base:
@@ -229,13 +254,22 @@ def _covered(rel: Rel, mirrored: Iterable[Rel]) -> bool:
 def part_name(token: str, name: bytes) -> bytes:
     """Return the name under which a file is prepared by one recovery step (token: 16 hexadecimal digits).
 
-    It holds only the name's hash: a name may be as long as the file system allows.
+    The name contains only a hash of the final name, which may be as long as the file system allows.
+
+    Args:
+        token: the recovery step's token, 16 hexadecimal digits.
+        name: the final name.
     """
     return f".whesl-part-{token}-{hexdigest(name, 8)}".encode()
 
 
 def is_part(name: bytes, token: str | None = None) -> bool:
-    """Whether a name is an unfinished copy that was made here; of one step when its token is given."""
+    """Whether a name is that of an unfinished copy; with a token, of one made by that step.
+
+    Args:
+        name: the name.
+        token: the step's token; None: any step.
+    """
     match = _PART.fullmatch(name)
     return match is not None and (token is None or match.group(1) == token.encode())
 

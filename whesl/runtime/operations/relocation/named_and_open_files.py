@@ -1,4 +1,4 @@
-"""Which paths a task names, and which files its processes have open for writing."""
+"""The paths that a task names, and the files that its processes have open for writing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import msgspec
 
 from whesl.model.pathmap import absolute
 
-# As whesl.model.pathmap: what stands inside a path in scripts and arguments, and so is no boundary.
+# Characters inside a path in scripts and arguments, as in whesl.model.pathmap; others are boundaries.
 _NAME = r"A-Za-z0-9._\-+@%~"
-# Names in the environment that the system and the resource manager set: the task's data is not meant by them.
+# Variables that the system and the resource manager set; their values do not name the task's data.
 _SYSTEM = re.compile(r"HOME|PWD|OLDPWD|SHLVL|_|(?:SLURM|SLURMD|SBATCH|SRUN|FLUX|PMI|PMIX|PRTE|WHESL)_.*")
 _UPWARD = re.compile(rf"(?<![{_NAME}/$}}])(?:\./)*\.\.(?:/[{_NAME}]*)*")
 
@@ -31,14 +31,14 @@ def named_paths(
     """Return the absolute paths at or below ``prefixes`` that a task names, sorted, each once.
 
     A prefix counts only at a path's boundary, as in PathMap.text. Relative paths that go up
-    (``../other/out``) are taken from ``cwd``; what lies below it is covered by ``cwd`` itself, or, where
-    that is below no prefix, is looked for in the arguments, as in PathMap.arguments.
+    (``../other/out``) start from ``cwd``. Paths below ``cwd`` are covered by ``cwd`` itself; where ``cwd`` is
+    below no prefix, they are searched in the arguments, as in PathMap.arguments.
 
     Args:
         command: the argument list.
         script: text of the script that the command runs, or "".
-        environment: variables whose values count, save HOME and those of the resource manager, which often
-            name whole trees that the task does not use.
+        environment: variables whose values count, except HOME and the resource manager's variables, which
+            often name whole trees that the task does not use.
         cwd: working directory, absolute or "".
         prefixes: absolute paths.
     """
@@ -46,7 +46,7 @@ def named_paths(
     if not roots:
         return ()
     union = "|".join(re.escape(root) for root in reversed(roots))
-    # A root is "/" only by mistake; then everything absolute is below it, and the pattern still holds.
+    # A root "/" is a mistake of the user; the pattern then matches all absolute paths.
     pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?:/[{_NAME}/]*|(?![{_NAME}]))")
     candidates: list[str] = [cwd] if cwd.startswith("/") else []
     values = [value for name, value in environment.items() if not _SYSTEM.fullmatch(name)]
@@ -64,7 +64,7 @@ def named_paths(
 
 
 def _normal(path: str) -> str:
-    """Return a path without dots and doubled slashes, "" for what cannot be a file's name."""
+    """Return a path without dots and doubled slashes, "" for an invalid file name."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -77,7 +77,7 @@ def _below(root: str, path: str) -> bool:
 
 
 class OpenFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """``paths``: regular files open for writing; ``unobserved``: processes that could not be looked into."""
+    """``paths``: regular files open for writing; ``unobserved``: processes whose files could not be read."""
 
     paths: tuple[bytes, ...] = ()
     unobserved: tuple[int, ...] = ()
@@ -86,13 +86,13 @@ class OpenFiles(msgspec.Struct, frozen=True, kw_only=True):
 def open_for_writing(pids: Iterable[int], root: str, *, proc: Path = Path("/proc")) -> OpenFiles:
     """Return the files below ``root`` that processes have open for writing; called before they are killed.
 
-    Paths are spelled with ``root`` as given, even where it is reached through links. Deleted files do not
-    count. A process that ended meanwhile has none; one that may not be looked into is reported.
+    Paths begin with ``root`` as given, even where it is reached through links. Deleted files do not count. A
+    process that has ended has no files; a process that this user may not inspect is reported.
 
     Args:
         pids: processes on this node.
         root: absolute path.
-        proc: where the proc file system is.
+        proc: the mount point of the proc file system.
     """
     real = os.fsencode(os.path.realpath(root))
     given = os.fsencode(root.rstrip("/"))
@@ -107,7 +107,7 @@ def open_for_writing(pids: Iterable[int], root: str, *, proc: Path = Path("/proc
             unobserved.append(pid)
             continue
         for descriptor in descriptors:
-            # Each of these files vanishes with its descriptor, at any moment.
+            # Each of these files may vanish with its descriptor at any time.
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 path = _written(proc / str(pid), descriptor)
                 if path is not None and path.startswith(real.rstrip(b"/") + b"/"):

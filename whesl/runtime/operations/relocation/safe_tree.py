@@ -1,4 +1,4 @@
-"""Careful file work below a root: nothing is followed that another user could have planted, nothing replaced.
+"""Safe file operations below a root: no link that another user could plant is followed, no file replaced.
 
 Every directory is reached by walking down from the root with O_NOFOLLOW, one component at a time, and has
 to belong to this user or root and not be writable by others. Every file appears under its name complete or
@@ -27,7 +27,7 @@ _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ForeignDirectoryError(RecoveryError):
-    """A directory on the way belongs to another user; ``rel`` is its path. It is not entered."""
+    """A directory on the way belongs to another user, so it is not entered; ``rel`` is its path."""
 
     def __init__(self, message: str, rel: Rel) -> None:
         super().__init__(message, hint="use a directory of your own")
@@ -39,11 +39,11 @@ def no_checkpoint(_what: str) -> None:
 
 
 class Tree:
-    """A root directory, opened; everything is named by components below it.
+    """An open root directory; paths are components below it.
 
-    The root itself is trusted as named and may be reached through links (sites link their file systems);
-    what lies below is not. A root that files are carried into is opened by ``make_root``, which looks at
-    these links too. A context manager; raises OSError when the root cannot be opened.
+    The root itself is trusted and may be reached through links, since sites link their file systems; the
+    paths below it are not trusted. ``make_root`` opens a root that gets files, and checks these links too.
+    This is a context manager; it raises OSError when the root cannot be opened.
     """
 
     def __init__(self, root: str) -> None:
@@ -111,7 +111,7 @@ class Tree:
                 os.mkdir(name, mode & 0o777, dir_fd=parent)
             made = self._open(parent, name, here, readable=True)
             try:
-                # The umask may have taken bits away that the original has.
+                # The umask may have removed bits that the original has.
                 if os.fstat(made).st_uid == os.geteuid():
                     os.fchmod(made, mode)
             finally:
@@ -158,7 +158,8 @@ def make_root(root: str) -> Tree:
     _make_directories(Path(root))
     tree = Tree(root)
     try:
-        # Looked at again, since a link may have come meanwhile: what is open has to be what was judged.
+        # Checked again, since a link may have appeared meanwhile: the open directory has to be the checked
+        # one.
         _refuse_planted(root)
         status = Path(root).stat()
         if (status.st_dev, status.st_ino) != tree.identity:
@@ -181,7 +182,7 @@ def _refuse_planted(root: str) -> None:
 
 
 def _make_directories(path: Path) -> None:
-    """Make what is missing, none of it to be written by others whatever the umask."""
+    """Make missing directories, which others may not write to whatever the umask."""
     if not path.is_dir():
         _make_directories(path.parent)
         path.mkdir(mode=0o755, exist_ok=True)
@@ -199,7 +200,7 @@ def _private_group(gid: int) -> bool:
 
 
 def listing(descriptor: int) -> dict[bytes, Entry]:
-    """Return a directory's entries by name, sorted. What vanishes meanwhile is left out."""
+    """Return a directory's entries by name, sorted. Entries that vanish meanwhile are left out."""
     found = {}
     for name in sorted(os.fsencode(name) for name in os.listdir(descriptor)):
         entry = entry_at(descriptor, name)
@@ -209,7 +210,12 @@ def listing(descriptor: int) -> dict[bytes, Entry]:
 
 
 def entry_at(parent: int, name: bytes) -> Entry | None:
-    """Return one entry of an open directory, None when it is not there."""
+    """Return one entry of an open directory, None when it is not there.
+
+    Args:
+        parent: descriptor of the directory.
+        name: the entry's name.
+    """
     try:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
         kind = kind_of(status.st_mode)
@@ -232,9 +238,15 @@ def entry_at(parent: int, name: bytes) -> Entry | None:
 
 
 def make_link(text: bytes, directory: int, name: bytes, checkpoint: Checkpoint) -> None:
-    """Make a symbolic link unless the name is taken; the same link being there already is fine.
+    """Make a symbolic link; an equal existing link is no error.
 
-    Raises FileExistsError when something else is there.
+    Raises FileExistsError when another entry has the name.
+
+    Args:
+        text: the link's text.
+        directory: descriptor of the directory.
+        name: the link's name.
+        checkpoint: called between changes.
     """
     checkpoint("before link")
     try:
@@ -247,7 +259,13 @@ def make_link(text: bytes, directory: int, name: bytes, checkpoint: Checkpoint) 
 
 
 def make_fifo(entry: Entry, directory: int, checkpoint: Checkpoint) -> None:
-    """Make a named pipe with the same permissions unless the name is taken."""
+    """Make a named pipe with the permissions of the original, unless an entry has the name.
+
+    Args:
+        entry: the original named pipe.
+        directory: descriptor of the directory.
+        checkpoint: called between changes.
+    """
     checkpoint("before fifo")
     with contextlib.suppress(FileExistsError):
         os.mkfifo(entry.name, entry.mode & 0o777, dir_fd=directory)

@@ -19,9 +19,14 @@ def _function(name: str) -> Any:
 def rename_noreplace(source: bytes, target: bytes, dir_fd: int) -> bool:
     """Rename inside a directory unless the new name exists (renameat2, Linux 3.15).
 
-    Returns False when the kernel or the file system does not offer it.
+    Returns False when the kernel or the file system lacks the call.
 
     Raises OSError otherwise, FileExistsError when the name is taken.
+
+    Args:
+        source: the present name.
+        target: the new name.
+        dir_fd: descriptor of the directory.
     """
     function = _function("renameat2")
     if function is None:
@@ -31,12 +36,16 @@ def rename_noreplace(source: bytes, target: bytes, dir_fd: int) -> bool:
 
 
 def reserve(descriptor: int, size: int) -> bool:
-    """Reserve ``size`` bytes for a file at once (fallocate), which meets quotas that statvfs does not show.
+    """Reserve ``size`` bytes for a file (fallocate), which fails at quotas that statvfs does not show.
 
-    Returns False when the file system does not offer it. glibc's posix_fallocate is not used because it
-    would then write the whole size block by block.
+    Returns False when the file system lacks the call. glibc's posix_fallocate would then write all blocks, so
+    it is not used.
 
     Raises OSError when there is no room (ENOSPC, EDQUOT).
+
+    Args:
+        descriptor: the open file.
+        size: bytes.
     """
     function = _function("fallocate")
     if function is None or size <= 0:

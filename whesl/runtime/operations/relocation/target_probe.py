@@ -1,8 +1,8 @@
-"""What a file system that files are moved to has: room, and the clock by which it dates files.
+"""Probes of a file system that files are moved to: its free space, and the clock by which it dates files.
 
-Room is asked for and then tried, since quotas do not show. Which files a failed attempt left half-written is
-seen by when they were last written: local and parallel file systems date files by the client's clock, NFS by
-the server's, and those may differ by minutes.
+Free space is read and then tried, since statvfs does not show quotas. The time of the last write shows which
+files a failed attempt left half-written. Local and parallel file systems date files by the client's clock,
+NFS by the server's clock, and these may differ by minutes.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from whesl.runtime.operations.relocation.safe_tree import Tree
 from whesl.runtime.operations.relocation.syscalls import reserve
 
 _WRITTEN = 1 << 20
-# Seconds that mean nothing: the kernel dates files by its last tick, a server answers after a while.
+# Seconds of a difference that is noise: the kernel dates files by its last tick, and servers answer late.
 TOLERATED = 0.1
 
 
 class UnsuitableError(Exception):
-    """A candidate cannot be used; the text says why. Never leaves this room."""
+    """A candidate is unusable; the text says why. Used inside this package only."""
 
 
 def check_room(target: Tree, near: Rel, size: int, inodes: int, token: str) -> None:
-    """Check that ``size`` bytes in ``inodes`` new files have room in the directory where they will be.
+    """Check that a directory has space for ``size`` bytes in ``inodes`` new files.
 
-    Free space and inodes are read (statvfs); then a file is written, synced and as much as wanted is reserved
-    in it, which meets quotas, read-only mounts and missing permission.
+    Free space and inodes are read (statvfs). Then a file is written and synced, and the space is reserved in
+    it, which shows quotas, read-only mounts and missing permissions.
 
     Args:
         target: the new root.
-        near: where the task's directory will be; its nearest existing parent is tried, since quotas may
-            hold for a directory.
+        near: the place of the task's directory; the nearest existing parent is tried, since quotas may
+            belong to a directory.
         size: bytes.
         inodes: number of files, links and directories.
-        token: of the recovery step.
+        token: the recovery step's token.
 
     Raises:
-        UnsuitableError: it is not usable, and why.
+        UnsuitableError: the directory is unusable; the text says why.
     """
     existing = near
     while (found := target.look(existing)) is None or found.kind is not Kind.DIRECTORY:
@@ -63,15 +63,15 @@ def check_room(target: Tree, near: Rel, size: int, inodes: int, token: str) -> N
 
 
 def ahead(tree: Tree, rel: Rel, token: str, now: Callable[[], float] = time.time) -> float:
-    """Return how far the clock that dates files in a directory is ahead of this host's, seconds.
+    """Return by how many seconds the clock that dates files in a directory is ahead of this host's clock.
 
-    An empty file without a name is made and looked at; where files always have one, it has one for a moment.
-    0 where the difference is too small to matter, or where nothing can be made.
+    The result is the date of an empty temporary file, which is nameless where the file system allows that. It
+    is 0 where the difference is small, or where no file can be made.
 
     Args:
-        tree: where the directory lies.
-        rel: its path in the tree.
-        token: makes the probe's file name unique.
+        tree: the tree of the directory.
+        rel: the directory's path in the tree.
+        token: makes the temporary file's name unique.
         now: this host's clock, seconds since the epoch.
     """
     try:
@@ -98,7 +98,7 @@ def _try_writing(directory: int, size: int, token: str) -> None:
 
 
 def _nameless(directory: int, token: str) -> int:
-    """Return a file that vanishes by itself when it is closed, or when we are killed."""
+    """Return a file that vanishes when it is closed, or when this process is killed."""
     with contextlib.suppress(OSError):
         return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=directory)
     name = f".whesl-part-{token}-{'0' * 16}"
@@ -111,7 +111,7 @@ def _nameless(directory: int, token: str) -> int:
 
 
 def _dated(directory: int, token: str) -> float:
-    """Return when the file system says that it is. Raises OSError."""
+    """Return the present time by the file system's clock. Raises OSError."""
     descriptor = _nameless(directory, token)
     try:
         return os.fstat(descriptor).st_mtime

@@ -1,6 +1,6 @@
 """Carries a tree over into a new root: walks, decides (``mirror_plan``) and does (``safe_tree``).
 
-Made of steps that can be interrupted anywhere: a second run finds what the first one did and goes on.
+The work may be interrupted at any point: a second run continues where the first one stopped.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ _MOST_LINKS = 40
 
 
 class Select(Enum):
-    """Which entries of a directory are meant."""
+    """The selected entries of a directory."""
 
-    ALL = "all"  # and all below
+    ALL = "all"  # all entries and their content
     NAME = "name"
     PREFIX = "prefix"
     NONE = "none"  # the directory alone
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A directory of the old root, and what of it is to be carried over."""
+    """A directory of the old root, with its selected entries."""
 
     directory: Rel
     select: Select
     name: bytes = b""
 
     def wants(self, name: bytes) -> bool:
-        """Whether an entry of that name is meant."""
+        """Whether an entry of that name is selected."""
         if self.select is Select.NAME:
             return name == self.name
         return self.select is Select.ALL or (self.select is Select.PREFIX and name.startswith(self.name))
 
 
 class Needs(msgspec.Struct, kw_only=True):
-    """What carrying over takes: bytes to copy, new names, and what the failed attempt had produced."""
+    """The needs of carrying over: bytes to copy, new names, and the failed attempt's output."""
 
     copied: int = 0
     names: int = 0
@@ -68,7 +68,7 @@ class Needs(msgspec.Struct, kw_only=True):
 
 
 class Report(msgspec.Struct, kw_only=True):
-    """What was done, by kind; ``notes`` are remarkable things in one sentence each."""
+    """Counts of the work by kind; ``notes`` are sentences on remarkable events."""
 
     linked: int = 0
     copied: int = 0
@@ -81,11 +81,15 @@ _MOST_NOTES = 20
 
 
 def find_work(source: Tree, rels: Iterable[Rel]) -> tuple[Work, ...]:
-    """Return what the named paths stand for in a tree.
+    """Return the work that the named paths stand for in a tree.
 
-    A directory is taken with all that is in it; of a file that is not there yet, what begins with its name
-    (outputs are often named by a prefix). A link on the way is carried over itself, and what it leads to
-    inside the root too.
+    A directory counts with all its content. The path of a missing file stands for all entries whose names
+    begin with it, since outputs are often named by a prefix. A link on the way is carried over, with its
+    destination if that is inside the root.
+
+    Args:
+        source: the tree.
+        rels: the named paths below its root.
     """
     found: dict[Work, None] = {}
     for rel in rels:
@@ -118,7 +122,7 @@ def _find(source: Tree, rel: Rel, found: dict[Work, None], links: int) -> None:
 
 
 def roots(works: Iterable[Work]) -> tuple[Rel, ...]:
-    """Return the paths that will exist in the new root, for links that lead to them."""
+    """Return the paths that will exist in the new root; links may lead to them."""
     found = []
     for work in works:
         if work.select is Select.ALL:
@@ -133,7 +137,7 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError):
         if not isinstance(error.filename, (str, bytes)):
             return error.strerror or str(error)
-        # A file's name may be no text; messages go into journals, which hold text.
+        # A file's name may be invalid text, which journals cannot store.
         name = os.fsencode(error.filename).decode(errors="backslashreplace")
         return f"{error.strerror} ({name})"
     return error.message if isinstance(error, RecoveryError) else str(error)
@@ -145,9 +149,9 @@ class Carrier:
     Args:
         source: the old root.
         target: the new root.
-        policy: what becomes of an entry.
-        token: the recovery step's.
-        checkpoint: called between changes; what it raises ends the work cleanly.
+        policy: the rules for entries.
+        token: the recovery step's token.
+        checkpoint: called between changes; an exception that it raises ends the work cleanly.
     """
 
     def __init__(
@@ -163,7 +167,12 @@ class Carrier:
         self.report = Report()
 
     def measure(self, works: Sequence[Work], produced_since: float) -> Needs:
-        """Return what carrying over would take, changing nothing. ``produced_since``: s since the epoch."""
+        """Return the needs of carrying works over, without any change.
+
+        Args:
+            works: the works.
+            produced_since: the beginning of the failed attempt's output, seconds since the epoch.
+        """
         needs = Needs()
 
         def count(rel: Rel, _descriptor: int, entries: list[Entry]) -> list[bytes]:
@@ -186,7 +195,7 @@ class Carrier:
         return needs
 
     def carry(self, works: Sequence[Work]) -> None:
-        """Make the new root have what it lacks. Raises RecoveryError, OSError; nothing is lost."""
+        """Carry missing entries over to the new root. Raises RecoveryError, OSError; no file is lost."""
 
         def do(rel: Rel, descriptor: int, entries: list[Entry]) -> list[bytes]:
             self._checkpoint("before directory")
@@ -206,7 +215,7 @@ class Carrier:
         self._walk(works, do, self._link_whole)
 
     def finish_moves(self) -> None:
-        """Replace the originals of what was moved, now that all of it is safe in the new root."""
+        """Replace the originals of moved files by links, after all copies are safe in the new root."""
         for rel, entry in self._moved:
             copy = self._target.look((*rel, entry.name))
             if copy is None or copy.kind is not Kind.FILE or copy.size != entry.size:
@@ -265,14 +274,14 @@ class Carrier:
         return [] if work.select is Select.NONE else listing(descriptor).values()
 
     def _sweep(self, directory: int) -> None:
-        """Remove what an interrupted run of this very step left half-done."""
+        """Remove the unfinished files that an interrupted run of the same step left."""
         for name in os.listdir(directory):
             if mirror_plan.is_part(os.fsencode(name), self._token):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=directory)
 
     def _link_whole(self, rel: Rel) -> None:
-        """Link another user's directory, or one that cannot be listed, as one; nothing in it is touched."""
+        """Link another user's directory, or an unreadable one, as a whole; its content is not touched."""
         if self._policy.repeat:
             return
         text = b"/".join((self._policy.old.rstrip(b"/"), *rel))
@@ -312,7 +321,7 @@ class Carrier:
         if entry.links == 1 or present is None or present.kind is not Kind.FILE:
             return
         if (present.size, present.mtime_ns) == (entry.size, entry.mtime_ns):
-            # An earlier run's copy of a file that has other names still to come.
+            # An earlier run copied this file, which may have further names (hard links).
             self._copies.setdefault((entry.device, entry.inode), (*rel, entry.name))
 
     def _copy(self, rel: Rel, entry: Entry, decision: Decision, source: int, target: int) -> None:
