@@ -28,7 +28,7 @@ from measure import Figure, NotHereError, run_parts, scratch
 from numpy.typing import NDArray
 
 from whesl.lab.readers import swf
-from whesl.lab.simulators.cluster import plain_event_loop, policy_object_event_loop, simulation_records
+from whesl.lab.simulators.cluster import policy_object_event_loop, simulation_records
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.placement.policies.easy import Easy, may_overtake, reservation
@@ -310,7 +310,6 @@ class Parts:
             lambda: simulate(work, nodes, "fcfs"),
             lambda: simulate(work, nodes, "conservative"),
         )
-        (python,) = best(1, lambda: plain_event_loop.simulate(work, nodes, "easy"))
         (policy,) = best(1, lambda: policy_object_event_loop.simulate(work, nodes, Easy()))
         count, note = len(work.job), f"{self.about}, {len(work.job)} jobs"
         return [
@@ -322,7 +321,6 @@ class Parts:
             ),
             Figure("FCFS with nodes and records", count / fcfs, "jobs/s"),
             Figure("conservative", count / conservative, "jobs/s", 250e3, at_most=False),
-            Figure("EASY in plain Python", count / python, "jobs/s", 40e3, at_most=False),
             Figure("EASY as a policy of one's own", count / policy, "jobs/s", 5e3, at_most=False),
         ]
 

@@ -1,4 +1,4 @@
-"""The loop in C, those in plain Python and a slow reference give the same attempts; what each policy promises."""
+"""The loop in C, that in plain Python and a slow reference give the same attempts; what each policy promises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.lab.simulators.cluster.reference import Reference
 from whesl.lab.native import event_loop
-from whesl.lab.simulators.cluster import plain_event_loop, policy_object_event_loop
+from whesl.lab.simulators.cluster import policy_object_event_loop
 from whesl.lab.simulators.cluster.audit import audit
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
@@ -92,14 +92,13 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
 
 
 @settings(max_examples=60, deadline=None)
-@given(trace=traces(), block=st.sampled_from([1, 2, 3, 128]))
-def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, History], block: int) -> None:
+@given(trace=traces())
+def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, History]) -> None:
     work, nodes, history = trace
     for name in ("fcfs", "easy", "conservative"):
         compiled = simulate(work, nodes, name, history=history)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(event_loop, "library", lambda: None)
-            patch.setattr(plain_event_loop, "_BLOCK", block)
             plain = simulate(work, nodes, name, history=history)
         assert rows(plain.attempts) == rows(compiled.attempts)
         assert np.array_equal(plain.promised, compiled.promised)

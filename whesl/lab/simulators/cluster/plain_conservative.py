@@ -6,13 +6,13 @@ The rules, attempts and first reservations are those of ``whesl/lab/native/event
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right, insort
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whesl.lab.simulators.cluster import simulation_records
-from whesl.lab.simulators.cluster.plain_event_loop import Machine
+from whesl.lab.simulators.cluster.policy_object_event_loop import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,25 +34,8 @@ def simulate(
     Returns:
         All attempts, and each job's first reservation in seconds.
     """
-    faults = simulation_records.faults(history, nodes)
-    machine = _Reserving(work, nodes)
-    machine.run(list(zip(*(values.tolist() for values in faults), strict=True)))
-    return machine.attempts(), np.array(machine.promise, dtype=np.float64)
-
-
-class _Queue:
-    """The waiting jobs in order of arrival."""
-
-    def __init__(self) -> None:
-        self.blocks: list[int] = []
-
-    def append(self, job: int) -> None:
-        """Append a job that arrives now."""
-        self.blocks.append(job)
-
-    def insert(self, job: int) -> None:
-        """Add a job at its place by arrival."""
-        insort(self.blocks, job)
+    machine = _Reserving(work, nodes, simulation_records.faults(history, nodes))
+    return machine.run(), np.array(machine.promise, dtype=np.float64)
 
 
 class _Profile:
@@ -113,30 +96,32 @@ class _Profile:
 class _Reserving(Machine):
     """A machine whose waiting jobs have reservations, which move forward when nodes become free early."""
 
-    def __init__(self, work: Workload, nodes: int) -> None:
-        super().__init__(work, nodes, backfill=True)
-        self.queue: Any = _Queue()
-        self.always = True
+    def __init__(self, work: Workload, nodes: int, faults: simulation_records.Faults) -> None:
+        super().__init__(work, nodes, faults)
+        self.size: list[int] = work.size.tolist()
         self.profile = _Profile(nodes)
-        self.begin = [math.inf] * len(self.submit)
-        self.promise = [math.inf] * len(self.submit)
+        self.begin = [math.inf] * len(self.size)
+        self.promise = [math.inf] * len(self.size)
         self.moved = self.anew = False
 
-    def _release(self, attempt: int, now: float) -> None:
-        super()._release(attempt, now)
+    def release(self, attempt: int, now: float) -> None:
+        """Free the nodes of an attempt that ends now; its job gives back the rest of its reservation."""
+        super().release(attempt, now)
         job = self.job[attempt]
-        latest = self.start[attempt] + self.limit[job]
+        latest = self.start[attempt] + float(self.queue.limit[job])
         if latest > now:
             self.profile.forget(now)
             self.profile.occupy(now, latest, -self.size[job])
         self.moved = True
 
-    def _fault(self, node: int, now: float, *, up: bool) -> None:
-        super()._fault(node, now, up=up)
+    def fault(self, node: int, now: float, *, up: bool) -> None:
+        """Take a node out of service or bring it back, upon which all reservations are made anew."""
+        super().fault(node, now, up=up)
         self.anew = True
 
-    def _pass(self, now: float, fresh: int) -> None:
-        profile, waiting = self.profile, self.queue.blocks
+    def start_jobs(self, now: float, fresh: int) -> float:
+        """Start the jobs whose reservations begin now; return the begin of the next reservation."""
+        profile, waiting = self.profile, self.queue.view().job.tolist()
         profile.forget(now)
         behind = bisect_left(waiting, fresh)
         if self.anew:
@@ -147,25 +132,23 @@ class _Reserving(Machine):
                 self._move(job, now)
         self.moved = self.anew = False
         for job in waiting[behind:]:
-            size, limit = self.size[job], self.limit[job]
+            size, limit = self.size[job], float(self.queue.limit[job])
             begin = self.begin[job] = profile.earliest(now, size, limit, math.inf)
             if self.promise[job] == math.inf:
                 self.promise[job] = begin
             if begin < math.inf:
                 profile.occupy(begin, begin + limit, size)
-        self.due = math.inf
-        left = []
+        due = math.inf
         for job in waiting:
             if self.begin[job] <= now:
-                self._start(job, now)
+                self.start_job(self.queue.place(job), job, np.flatnonzero(self.free)[: self.size[job]], now)
             else:
-                left.append(job)
-                self.due = min(self.due, self.begin[job])
-        self.queue.blocks = left
+                due = min(due, self.begin[job])
+        return due
 
     def _move(self, job: int, now: float) -> None:
         """Move a job's reservation to the earliest possible time."""
-        old, size, limit = self.begin[job], self.size[job], self.limit[job]
+        old, size, limit = self.begin[job], self.size[job], float(self.queue.limit[job])
         if old <= now:
             return
         new = self.profile.earliest(now, size, limit, old)
@@ -177,9 +160,11 @@ class _Reserving(Machine):
 
     def _rebuild(self, now: float) -> None:
         """Rebuild the profile from the running jobs alone."""
-        profile = self.profile
-        profile.times, profile.free = [now], [self.free]
-        for latest, _, count in self.running:
+        profile, running = self.profile, self.running.view()
+        profile.times, profile.free = [now], [self.free_count]
+        order = np.argsort(running.end, kind="stable")
+        ends = zip(running.end[order].tolist(), np.diff(running.offsets)[order].tolist(), strict=True)
+        for latest, count in ends:
             if profile.times[-1] != latest:
                 profile.times.append(latest)
                 profile.free.append(profile.free[-1])

@@ -32,51 +32,46 @@ class _Queue:
     def __init__(self, work: Workload) -> None:
         self.work = work
         self.limit = work.estimate.copy()
-        room = 64
-        self.arrays = (
-            np.empty(room, np.int64),
-            np.empty(room),
-            np.empty(room, np.int64),
-            *np.empty((2, room)),
-        )
+        # Rows of the tables: job, size; submission, estimate, interval between checkpoints.
+        self.whole, self.real = np.empty((2, 64), np.int64), np.empty((3, 64))
         self.lo = self.hi = 0
 
     def add(self, job: int) -> None:
         """Insert a job at its place by arrival."""
-        if self.hi == len(self.arrays[0]):
+        if self.hi == self.whole.shape[1]:
             count = self.hi - self.lo
             room = max(64, 2 * count)
-            wider = tuple(np.empty(room, values.dtype) for values in self.arrays)
-            for new, old in zip(wider, self.arrays, strict=True):
-                new[:count] = old[self.lo : self.hi]
-            self.arrays, self.lo, self.hi = wider, 0, count
+            whole, real = np.empty((2, room), np.int64), np.empty((3, room))
+            whole[:, :count], real[:, :count] = self.whole[:, self.lo :], self.real[:, self.lo :]
+            self.whole, self.real, self.lo, self.hi = whole, real, 0, count
         at = self.hi
-        if at > self.lo and self.arrays[0][at - 1] > job:
+        if at > self.lo and self.whole[0, at - 1] > job:
             at = self.place(job)
-            for values in self.arrays:
-                values[at + 1 : self.hi + 1] = values[at : self.hi]
+            for table in (self.whole, self.real):
+                table[:, at + 1 : self.hi + 1] = table[:, at : self.hi]
         work = self.work
-        row = (job, work.submit[job], work.size[job], self.limit[job], work.checkpoint[job])
-        for values, value in zip(self.arrays, row, strict=True):
-            values[at] = value
+        self.whole[:, at] = job, work.size[job]
+        self.real[:, at] = work.submit[job], self.limit[job], work.checkpoint[job]
         self.hi += 1
 
     def place(self, job: int) -> int:
         """Return the index at which a waiting job is, or would be inserted."""
-        return self.lo + int(self.arrays[0][self.lo : self.hi].searchsorted(job))
+        return self.lo + int(self.whole[0, self.lo : self.hi].searchsorted(job))
 
     def remove(self, at: int) -> None:
         """Remove the job at an index."""
         if at == self.lo:
             self.lo += 1
             return
-        for values in self.arrays:
-            values[at : self.hi - 1] = values[at + 1 : self.hi]
+        for table in (self.whole, self.real):
+            table[:, at : self.hi - 1] = table[:, at + 1 : self.hi]
         self.hi -= 1
 
     def view(self) -> Queue:
         """Return the waiting jobs as the policy's view."""
-        return Queue(*(values[self.lo : self.hi] for values in self.arrays))
+        job, size = self.whole[:, self.lo : self.hi]
+        submit, estimate, checkpoint = self.real[:, self.lo : self.hi]
+        return Queue(job, submit, size, estimate, checkpoint)
 
 
 class _Running:
@@ -149,11 +144,18 @@ def simulate(
         WheslError: the policy starts a job that does not wait, on nodes that are not free, or on too few or
             too many nodes.
     """
-    faults = simulation_records.faults(history, nodes)
-    return _Machine(work, nodes, faults).run(policy, predictor)
+    return _Asking(work, nodes, simulation_records.faults(history, nodes), policy, predictor).run()
 
 
-class _Machine:
+class Machine:
+    """The machine's nodes, and the running and waiting jobs; a subclass says which jobs start.
+
+    Args:
+        work: the jobs.
+        nodes: number of nodes of the machine.
+        faults: failures and repairs of the nodes.
+    """
+
     def __init__(self, work: Workload, nodes: int, faults: simulation_records.Faults) -> None:
         self.work = work
         self.up, self.free = np.ones((2, nodes), dtype=np.bool_)
@@ -169,7 +171,20 @@ class _Machine:
         self.killed: list[bool] = []
         self.nodes: list[NDArray[np.int64]] = []
 
-    def run(self, policy: Policy, predictor: Predictor | None) -> Attempts:
+    def start_jobs(self, now: float, fresh: int) -> float:
+        """Start the jobs that may start after the events of a time.
+
+        Args:
+            now: the time in seconds.
+            fresh: the first job that arrived at this time.
+
+        Returns:
+            The time of the next call if there is no event before it, in seconds.
+        """
+        raise NotImplementedError
+
+    def run(self) -> Attempts:
+        """Simulate until the end; return all attempts."""
         submit = self.work.submit.tolist()
         arrived, change, count, changes = 0, 0, len(submit), len(self.faults)
         ends, queue, again = self.ends, self.queue, math.inf
@@ -187,33 +202,26 @@ class _Machine:
             while ends and ends[0][0] == now:
                 attempt = heapq.heappop(ends)[1]
                 if not self.killed[attempt]:
-                    self._release(attempt, now)
+                    self.release(attempt, now)
             while change < changes and self.faults[change][0] == now:
-                self._fault(self.faults[change][1], now, up=self.faults[change][2])
+                self.fault(self.faults[change][1], now, up=self.faults[change][2])
                 change += 1
+            fresh = arrived
             while arrived < count and submit[arrived] == now:
                 queue.add(arrived)
                 arrived += 1
-            again = math.inf
-            if queue.hi > queue.lo and self.free_count:
-                view = View(Nodes(self.up, self.free), queue.view(), self.running.view())
-                decisions = policy.decide(view, predictor, now)
-                if len(decisions.job):
-                    self._start(decisions, now, policy)
-                again = decisions.again
-                if again <= now:
-                    raise WheslError(
-                        f"policy {policy.name} wants to be asked again at {again}, and it is {now}"
-                    )
+            again = self.start_jobs(now, fresh)
         return self._attempts()
 
-    def _release(self, attempt: int, now: float) -> None:
+    def release(self, attempt: int, now: float) -> None:
+        """Free the nodes of an attempt that ends now."""
         nodes = self.running.remove(attempt)
         self.end[attempt] = now
         self.free[nodes] = True
         self.free_count += len(nodes)
 
-    def _fault(self, node: int, now: float, *, up: bool) -> None:
+    def fault(self, node: int, now: float, *, up: bool) -> None:
+        """Take a node out of service, and kill the job on it, or bring the node back."""
         if not up:
             running = self.running.view()
             at = np.flatnonzero(running.nodes == node)
@@ -221,52 +229,30 @@ class _Machine:
                 place = int(running.offsets.searchsorted(at[0], side="right")) - 1
                 attempt = int(self.running.attempt[place])
                 job = self.job[attempt]
-                self._release(attempt, now)
+                self.release(attempt, now)
                 self.killed[attempt] = True
-                interval = float(self.work.checkpoint[job])
-                elapsed = now - self.start[attempt]
-                kept = 0.0 if math.isinf(interval) or interval <= 0 else elapsed // interval * interval
+                interval, kept = float(self.work.checkpoint[job]), 0.0
+                if 0 < interval < math.inf:
+                    kept = math.floor((now - self.start[attempt]) / interval) * interval
                 self.left[job] -= kept
                 self.queue.limit[job] -= kept
                 self.queue.add(job)
         self.up[node] = self.free[node] = up
         self.free_count += 1 if up else -1
 
-    def _start(self, decisions: Decisions, now: float, policy: Policy) -> None:
-        queue = self.queue
-        offsets = decisions.offsets.tolist()
-        for index, job in enumerate(decisions.job.tolist()):
-            nodes = decisions.nodes[offsets[index] : offsets[index + 1]]
-            at = queue.place(job)
-            if at == queue.hi or queue.arrays[0][at] != job:
-                raise WheslError(f"policy {policy.name} starts job {job} at {now}, which does not wait")
-            size = len(nodes)
-            if size != self.work.size[job]:
-                raise WheslError(
-                    f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for "
-                    f"{self.work.size[job]}"
-                )
-            if size and not 0 <= nodes.min() <= nodes.max() < len(self.free):
-                raise WheslError(
-                    f"policy {policy.name} gives job {job} nodes {nodes.tolist()} at {now}; there are "
-                    f"{len(self.free)}"
-                )
-            if not self.free[nodes].all():
-                wrong = nodes[~self.free[nodes]].tolist()
-                raise WheslError(f"policy {policy.name} starts job {job} at {now} on nodes {wrong}, not free")
-            self.free[nodes] = False
-            self.free_count -= size
-            if int(np.count_nonzero(self.free)) != self.free_count:
-                raise WheslError(f"policy {policy.name} gives job {job} a node twice at {now}")
-            attempt = len(self.job)
-            self.running.add(job, attempt, now, now + float(queue.limit[job]), nodes)
-            queue.remove(at)
-            self.job.append(job)
-            self.start.append(now)
-            self.end.append(math.inf)
-            self.killed.append(False)
-            self.nodes.append(nodes.copy())
-            heapq.heappush(self.ends, (now + float(self.left[job]), attempt))
+    def start_job(self, at: int, job: int, nodes: NDArray[np.int64], now: float) -> None:
+        """Start the job at the index ``at`` of the queue on free nodes."""
+        self.free[nodes] = False
+        self.free_count -= len(nodes)
+        attempt = len(self.job)
+        self.running.add(job, attempt, now, now + float(self.queue.limit[job]), nodes)
+        self.queue.remove(at)
+        self.job.append(job)
+        self.start.append(now)
+        self.end.append(math.inf)
+        self.killed.append(False)
+        self.nodes.append(nodes.copy())
+        heapq.heappush(self.ends, (now + float(self.left[job]), attempt))
 
     def _attempts(self) -> Attempts:
         nodes = np.concatenate([np.zeros(0, np.int64), *map(np.sort, self.nodes)])
@@ -287,3 +273,58 @@ class _Machine:
             nodes[runs].astype(np.int32),
             np.diff(np.append(runs, len(nodes))).astype(np.int32),
         )
+
+
+class _Asking(Machine):
+    """A machine on which a policy says which jobs start."""
+
+    def __init__(
+        self,
+        work: Workload,
+        nodes: int,
+        faults: simulation_records.Faults,
+        policy: Policy,
+        predictor: Predictor | None,
+    ) -> None:
+        super().__init__(work, nodes, faults)
+        self.policy, self.predictor = policy, predictor
+
+    def start_jobs(self, now: float, fresh: int) -> float:
+        """Ask the policy if a job waits and a node is free."""
+        if self.queue.hi == self.queue.lo or not self.free_count:
+            return math.inf
+        view = View(Nodes(self.up, self.free), self.queue.view(), self.running.view())
+        decisions = self.policy.decide(view, self.predictor, now)
+        if len(decisions.job):
+            self._start(decisions, now)
+        if decisions.again <= now:
+            raise WheslError(
+                f"policy {self.policy.name} wants to be asked again at {decisions.again}, and it is {now}"
+            )
+        return decisions.again
+
+    def _start(self, decisions: Decisions, now: float) -> None:
+        queue, policy = self.queue, self.policy
+        offsets = decisions.offsets.tolist()
+        for index, job in enumerate(decisions.job.tolist()):
+            nodes = decisions.nodes[offsets[index] : offsets[index + 1]]
+            at = queue.place(job)
+            if at == queue.hi or queue.whole[0, at] != job:
+                raise WheslError(f"policy {policy.name} starts job {job} at {now}, which does not wait")
+            size = len(nodes)
+            if size != self.work.size[job]:
+                raise WheslError(
+                    f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for "
+                    f"{self.work.size[job]}"
+                )
+            if size and not 0 <= nodes.min() <= nodes.max() < len(self.free):
+                raise WheslError(
+                    f"policy {policy.name} gives job {job} nodes {nodes.tolist()} at {now}; there are "
+                    f"{len(self.free)}"
+                )
+            if not self.free[nodes].all():
+                wrong = nodes[~self.free[nodes]].tolist()
+                raise WheslError(f"policy {policy.name} starts job {job} at {now} on nodes {wrong}, not free")
+            self.start_job(at, job, nodes, now)
+            if int(np.count_nonzero(self.free)) != self.free_count:
+                raise WheslError(f"policy {policy.name} gives job {job} a node twice at {now}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.native import event_loop
-from whesl.lab.simulators.cluster import measures, plain_conservative, plain_event_loop, simulation_records
+from whesl.lab.simulators.cluster import measures, simulation_records
 from whesl.lab.simulators.cluster.simulation_records import Attempts
 from whesl.model.errors import UsageError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.simulators.cluster.measures import Outcome
     from whesl.lab.simulators.cluster.simulation_records import Workload
+    from whesl.placement.policies.port import Policy
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Predictor
 
@@ -88,20 +89,28 @@ def simulate(
     asked = predictor.compiled() if predictor is not None and policy == "reliable" else None
     if (found := event_loop.simulate(policy, nodes, work[1:], faults, asked)) is not None:
         attempts, promised = Attempts(*found[0]), found[1]
-    elif policy == "conservative":
-        attempts, promised = plain_conservative.simulate(work, nodes, history=history)
-    elif policy == "reliable":
-        # Imported late, since loading numba takes longer than most simulations of the other policies.
-        from whesl.lab.simulators.cluster import policy_object_event_loop
-        from whesl.placement.policies.reliable import Reliable
-
-        attempts, promised = (
-            policy_object_event_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor),
-            np.empty(0),
-        )
     else:
-        attempts, promised = plain_event_loop.simulate(work, nodes, policy, history=history), np.empty(0)
+        attempts, promised = _in_python(work, nodes, policy, history, predictor)
     result = measures.outcome(work, attempts)
     return Simulation(
         policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
     )
+
+
+def _in_python(
+    work: Workload, nodes: int, policy: str, history: History | None, predictor: Predictor | None
+) -> tuple[Attempts, NDArray[np.float64]]:
+    """Simulate without a C compiler; arguments: see ``simulate``."""
+    # Imported late, since the policies load numba, which takes longer than most simulations in C.
+    from whesl.lab.simulators.cluster import plain_conservative, policy_object_event_loop
+    from whesl.placement.policies.easy import Easy
+    from whesl.placement.policies.fcfs import Fcfs
+    from whesl.placement.policies.reliable import Reliable
+
+    if policy == "conservative":
+        return plain_conservative.simulate(work, nodes, history=history)
+    chosen: dict[str, Policy] = {"fcfs": Fcfs(), "easy": Easy(), "reliable": Reliable()}
+    attempts = policy_object_event_loop.simulate(
+        work, nodes, chosen[policy], history=history, predictor=predictor
+    )
+    return attempts, np.empty(0)
