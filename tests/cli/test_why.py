@@ -90,6 +90,8 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert (answer["outcome"], answer["cause"]["class"]) == ("failed", "out-of-memory-gpu")
     assert call("12") == 3
     assert "The resource manager says: status RUNNING" in capsys.readouterr().out
+    assert call("f2cwMVeF") == 1
+    assert "The resource manager says: status FAILED" in capsys.readouterr().out
     assert asked(capsys, "13")["cause"]["class"] == "time-limit"
     assert call("13") == 1
     assert "not to be found here (/none/a.out)" in capsys.readouterr().err

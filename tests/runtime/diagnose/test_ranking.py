@@ -33,7 +33,7 @@ def test_an_error_after_which_the_work_went_on_is_none() -> None:
 def test_an_exception_that_python_ignores_is_no_cause() -> None:
     ignored = (
         "Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a2b3c4d50>\n"
-        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/multiprocessing/connection.py", line 132\n'
+        'Traceback (most recent call last):\n  File "/usr/lib/python3.11/connection.py", line 132\n'
         "OSError: [Errno 9] Bad file descriptor\n"
     )
     assert why(STEPS + ignored).outcome is not Outcome.FAILED

@@ -22,6 +22,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "consequences_in_all": len(diagnosis.consequences),
         "candidates": [_candidate(candidate) for candidate in diagnosis.candidates],
         "unusual": [{"file": file, "line": line, "text": text} for file, line, text in diagnosis.unusual],
+        "manager": diagnosis.told,
         "rule": rule(cause.finding, diagnosis.advice) if cause is not None else "",
     }
 

@@ -12,7 +12,7 @@ from whesl.runtime.diagnose.labels import clean
 KEPT = 1 << 20  # kept bytes of the end of a file
 _LARGE = 64 << 20  # bytes of a log above which numpy counts its lines
 _LONGEST = 400  # greatest number of characters of a line of steady work
-_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
     r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
@@ -80,7 +80,7 @@ class Tail:
         """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step."""
         kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
         for number, content in self.lines():
-            key = content.translate(_NO_DIGITS)
+            key = content.translate(NO_DIGITS)
             kind = kinds.get(key)
             if kind is None:
                 kind = kinds[key] = _kind(content)

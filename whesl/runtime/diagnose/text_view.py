@@ -36,6 +36,8 @@ def show(diagnosis: Diagnosis, everything: bool) -> None:
         _show_without_cause(console, diagnosis)
     else:
         _show_cause(console, diagnosis, cause)
+    if diagnosis.told:
+        console.print(f"\nThe resource manager says: {diagnosis.told}", markup=False)
     if everything and diagnosis.candidates:
         console.print("\nCandidates, the best first:")
         for candidate in diagnosis.candidates:
@@ -53,8 +55,6 @@ def _show_without_cause(console: Console, diagnosis: Diagnosis) -> None:
         console.print("ended well", style="bold green")
         return
     console.print("cause not known", style="bold yellow")
-    if diagnosis.told:
-        console.print(f"The resource manager says: {diagnosis.told}", markup=False)
     if not diagnosis.unusual:
         console.print("Nothing that can be told from: the logs are empty, or all their lines are alike.")
     else:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.progress import NO_DIGITS
 
 SHOWN = 10
 _MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8,}\b")
@@ -29,7 +30,13 @@ def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()
         lines: the lines at the end of a log, with their numbers.
         good: forms of the lines of good runs; empty where no good run is known.
     """
-    found = [(number, text, form(text)) for number, text in lines]
+    forms: dict[str, str] = {}  # by a line without its digits, since most lines are of a few kinds
+    found = []
+    for number, text in lines:
+        key = text.translate(NO_DIGITS)
+        if key not in forms:
+            forms[key] = form(text)
+        found.append((number, text, forms[key]))
     times = Counter(each for _, _, each in found)
     rare = [
         (number, text.rstrip())
