@@ -17,9 +17,9 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# How compressed files begin: RFC 1952, bzip2's and xz's own descriptions.
+# The first bytes of compressed files: RFC 1952, and the formats of bzip2 and xz.
 _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
-# RFC 8878, and lz4's frame format: read by libraries that are extras.
+# The first bytes by RFC 8878 and lz4's frame format; optional libraries read these.
 _ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
 _LONGEST = 6
 _READ = 1 << 18  # packed bytes that are decompressed at once
@@ -32,7 +32,7 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     Args:
         path: a file, a pipe or a device.
 
-    Raises UsageError for a file that cannot be read, is damaged, or is compressed in a way that is not known.
+    Raises UsageError for a file that cannot be read, is damaged, or has an unknown compression.
     """
     try:
         with path.open("rb", buffering=0) as raw:
@@ -45,7 +45,7 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
 
 
 def _unpacked(file: IO[bytes], begin: bytes, path: Path) -> io.BufferedIOBase | None:
-    """Return the text of a compressed file; None for one that is not."""
+    """Return the text of a compressed file; None for a file that is not compressed."""
     if begin.startswith(_GZIP):
         return gzip.GzipFile(fileobj=file)
     if begin.startswith(_BZIP2):
@@ -100,7 +100,7 @@ class _Decompressor(Protocol):
 
 
 class _Frames(io.RawIOBase):
-    """The text of one compressed frame behind another. A frame that does not end is an EOFError."""
+    """The text of consecutive compressed frames. An incomplete frame raises EOFError."""
 
     def __init__(self, file: IO[bytes], frame: Callable[[], _Decompressor], error: type[Exception]) -> None:
         self._file = file

@@ -1,16 +1,15 @@
-"""The detectors of one task: what was seen goes in, exceptions with their evidence come out. Pure.
+"""The detectors of one task: observations go in, exceptions with their evidence come out. Pure.
 
-No file, process or clock is touched: every call says what time it is. Two clocks are kept. Windows of
-``WITHIN s`` are measured on the caller's time, which is when a line was *read*. Timers (hang, silence,
-progress) run on *observed* time, which stands still while no attempt runs and skips any step between two
-calls that ends more than ``LATE`` after ``next_deadline``: then this process itself was not running (stopped,
-machine suspended, file system frozen), and nobody can say that the task was silent. A backwards step counts
-as none.
+The time is an argument of every call. Detectors use two clocks. Windows of ``WITHIN s`` use the caller's
+time, at which a line was *read*. Timers (hang, silence, progress) use *observed* time. It stands still while
+no attempt runs. It also skips a step between two calls that ends more than ``LATE`` after ``next_deadline``:
+then this process itself did not run (stopped, machine suspended, file system frozen), so the task's silence
+is unproven. A backwards step counts as zero.
 
-Each detector raises once for what it saw and then re-arms only on new evidence: a window starts empty, a
-timer that ran out waits for the next sign of life or the next attempt, a full disk or a lost node has to be
-seen well again. What is raised uses up all lines of its exception: a line raises an exception once, whichever
-of its detections it is in, and their windows start empty.
+Each detector raises once for its evidence and then waits for new evidence: a window starts empty, a timer
+that ran out waits for the next sign of life or the next attempt, and a full disk or lost node has to be seen
+well again. A raised exception uses up all lines of all its detections, whose windows start empty: so a line
+raises an exception once.
 """
 
 from __future__ import annotations
@@ -31,24 +30,29 @@ from whesl.model.workflow import Task
 from whesl.runtime.detect.matcher import Match
 
 TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
-LATE = 1.0  # seconds after the time at which the next call was due; more was not observed
+LATE = 1.0  # seconds after a due call; a longer delay is time that nobody observed
 
 
 class DecisiveLines(Protocol):
-    """Lines that tell what a job dies of while it still runs.
+    """Lines that show a job's cause of failure while the job still runs.
 
-    ``patterns``: those of such lines; a line that has one of them is not yet decisive.
+    ``patterns``: patterns of candidate lines; ``cause`` decides about a line that matches one.
     """
 
     patterns: tuple[Pattern, ...]
 
     def cause(self, line: str, file: str) -> Cause | None:
-        """Return what a line tells, None for one that is not decisive."""
+        """Return the cause that a line shows, None for a line that is not decisive.
+
+        Args:
+            line: the line.
+            file: the path of its file.
+        """
         ...
 
 
 class Detectors:
-    """All detections of the exceptions that cover one task, except counts (see ``transform``)."""
+    """All detections of the exceptions that cover one task, except counting (see ``transform``)."""
 
     def __init__(
         self, spec: Spec, task: Task, node: str, now: float, decisive: DecisiveLines | None = None
@@ -60,14 +64,15 @@ class Detectors:
             task: the task.
             node: the name of the node where this runs.
             now: seconds since the epoch.
-            decisive: lines that raise what waits for a cause before the attempt has ended; None: none do.
+            decisive: lines that raise exceptions with a CAUSE detection before the attempt has ended; None:
+                none do.
         """
         self._node = node
         self._kinds: list[tuple[str, Kind]] = []  # detections, each with the name of its exception
         self._settled: Set[str] = frozenset()
         self._detectors: dict[str, Detector] = {}
         self._readers: dict[Pattern, list[Detector]] = {}
-        # The offset of the last line that an exception used up, by exception and file.
+        # By exception and file: the offset of the last line that the exception used up.
         self._used_up: dict[str, dict[str, int]] = {}
         for exception in spec.exceptions_of(task):
             for index, detection in enumerate(exception.detections):
@@ -87,7 +92,7 @@ class Detectors:
         self.new_attempt(now)
 
     def sources(self) -> dict[Source, tuple[Pattern, ...]]:
-        """Return the patterns that have to be looked for, by source."""
+        """Return the patterns to search for, by source."""
         wanted: dict[Source, dict[Pattern, None]] = {}
         for _, kind in self._kinds:
             if (reads := kind.looked_for()) is not None:
@@ -98,9 +103,9 @@ class Detectors:
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
     def only_last(self) -> frozenset[Pattern]:
-        """Return the patterns of whose matches only the last counts: those that put hang timers back.
+        """Return the patterns of which only the last match counts: signs of life, which reset hang timers.
 
-        Those of settled exceptions are among them, since none of theirs counts.
+        Patterns of settled exceptions are included, since none of their matches counts.
         """
         last, counted = set[Pattern](), set[Pattern]()
         for exception, kind in self._kinds:
@@ -110,7 +115,7 @@ class Detectors:
         return frozenset(last - counted)
 
     def settle(self, exceptions: Set[str]) -> bool:
-        """Raise only other exceptions than these for this attempt's output; return whether that is a change.
+        """Stop raising some exceptions for this attempt's output; return whether this changes anything.
 
         The caller names exceptions whose handling would not change if they were raised again.
         """
@@ -120,14 +125,14 @@ class Detectors:
         return True
 
     def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
-        """Return the file systems that have to be measured, each with its metric, without repetition."""
+        """Return the file systems to measure, each with its metric, without repetition."""
         measured = (kind.measured() for _, kind in self._kinds)
         return tuple(dict.fromkeys(each for each in measured if each is not None))
 
     def new_attempt(self, now: float) -> None:
-        """Arm all timers anew and forget the lines of the attempt before.
+        """Restart all timers and drop the lines of the attempt before.
 
-        Conditions of nodes and disks stay raised: the world is the same for the new attempt.
+        Conditions of nodes and disks stay raised, since they are the same for the new attempt.
         """
         self._advance(now)
         self._paused = False
@@ -145,15 +150,16 @@ class Detectors:
         now: float,
         since: float = 0.0,
     ) -> list[Detected]:
-        """Take a match in a file that is read for ``sources``; return what it completes.
+        """Handle a match in a file; return the exceptions that it completes.
 
         Args:
-            sources: what the file is read for.
-            pattern: what matched.
-            match: where.
+            sources: the sources that the file is read for.
+            pattern: the matching pattern.
+            match: the place of the match.
             file: the file's path.
             now: seconds since the epoch.
-            since: when the line was certainly not there yet, seconds since the epoch; 0: not known.
+            since: a time at which the line was certainly not written yet, seconds since the epoch; 0: not
+                known.
         """
         self._advance(now)
         evidence = Evidence(
@@ -186,12 +192,12 @@ class Detectors:
     def _taken(
         self, detectors: Iterable[Detector], place: tuple[str, int], judge: Callable[[Detector], Found]
     ) -> list[Detected]:
-        """Return what a line completes; it is used up for what it completes.
+        """Return the exceptions that a line completes, and mark the line as used up for them.
 
         Args:
-            detectors: those that are asked.
+            detectors: the detectors to call.
             place: the file, and the offset of the line.
-            judge: what each is asked.
+            judge: the call of each detector.
         """
         file, offset = place
         found = []
@@ -208,14 +214,19 @@ class Detectors:
         return found
 
     def rotated(self, file: str) -> None:
-        """Forget where lines of a file stood: another one has taken its place, or it begins anew."""
+        """Drop the offsets of a file's lines: another file has replaced it, or it begins again."""
         for lines in self._used_up.values():
             lines.pop(file, None)
         for detector in self._detectors.values():
             detector.rotated(file)
 
     def output(self, count: int, now: float) -> None:
-        """Note that ``count`` bytes of any output were read."""
+        """Note that ``count`` bytes of any output were read.
+
+        Args:
+            count: bytes.
+            now: seconds since the epoch.
+        """
         self._advance(now)
         if count <= 0:
             return
@@ -224,14 +235,14 @@ class Detectors:
             timer.printed(count, self._observed)
 
     def tick(self, now: float) -> list[Detected]:
-        """Let time pass; return the timers that ran out. Call it after all output was taken in."""
+        """Advance the time; return the exceptions of expired timers. Call it after all output was handled."""
         self._advance(now)
         if self._paused:
             return []
         return self._ask(lambda detector: detector.overdue(now) if self._is_due(detector) else ())
 
     def next_deadline(self, now: float) -> float | None:
-        """Return when ``tick`` has to be called, at the latest; None when no timer runs."""
+        """Return the latest time for the next call of ``tick``; None when no timer runs."""
         due = self._due()
         if self._paused or math.isinf(due):
             return None
@@ -240,28 +251,28 @@ class Detectors:
     def suspended(
         self, seconds: float, exceptions: Collection[str], now: float, launching: float = 0.0
     ) -> None:
-        """Take out of all timers that the program was stopped for so long while this process ran.
+        """Extend all timers by a time for which the program was stopped while this process ran.
 
-        None of them gets more than its whole time, except one that waits for a first sign of life.
+        No timer gets more than its full time, except one that waits for a first sign of life.
 
         Args:
-            seconds: at most; infinite for a whole time.
-            exceptions: of timers that ran out meanwhile.
+            seconds: the most seconds to add; infinite: the full time.
+            exceptions: exceptions of timers that ran out meanwhile.
             now: seconds since the epoch.
-            launching: seconds more, once in an attempt, where the program may not have begun.
+            launching: further seconds, once in an attempt, where the program may not have begun.
         """
         self._advance(now)
         for timer in self._timers:
             timer.put_off(seconds, self._observed, launching, timer.exception in exceptions)
 
     def exited(self, code: int, now: float, last_line: str = "", since: float = 0.0) -> list[Detected]:
-        """Take the end of an attempt and return the exceptions that cover it; all timers stop.
+        """Handle the end of an attempt and return the exceptions that cover it; all timers stop.
 
         Args:
-            code: the exit status as a shell gives it: 128 + n for signal n. A program that itself ends with
-                such a status cannot be told apart from one that was killed.
+            code: the exit status as a shell returns it: 128 + n for signal n. A program that itself ends with
+                such a status looks like a killed program.
             now: seconds since the epoch.
-            last_line: what was printed last, for the evidence.
+            last_line: the last line of output, for the evidence.
             since: when the attempt was last seen running, seconds since the epoch; 0: not known.
         """
         self._advance(now)
@@ -274,18 +285,18 @@ class Detectors:
         return self._ask(lambda detector: detector.exited(code, signal, evidence))
 
     def diagnosed(self, cause: Cause, now: float, since: float = 0.0) -> list[Detected]:
-        """Take the cause of an attempt's death and return the exceptions that cover it.
+        """Handle the cause of an attempt's failure and return the exceptions that cover it.
 
         Args:
-            cause: the cause, of which node, rank, device and path become captures.
+            cause: the cause, whose node, rank, device and path become captures.
             now: seconds since the epoch.
-            since: as for ``exited``.
+            since: when the attempt was last seen running, seconds since the epoch; 0: not known.
         """
         told = self._told_by(cause, now, since)
         return self._ask(lambda detector: detector.diagnosed(cause, told))
 
     def _told_by(self, cause: Cause, now: float, since: float) -> Evidence:
-        """Return a cause as evidence."""
+        """Convert a cause to evidence."""
         where = {"node": cause.node, "device": cause.device, "path": cause.path}
         where |= {"rank": str(cause.rank)} if cause.rank is not None else {}
         return Evidence(
@@ -301,21 +312,21 @@ class Detectors:
         )
 
     def promises(self) -> tuple[Promise, ...]:
-        """Return which files have to be looked at once an attempt has ended well, each promise once."""
+        """Return the promises to check after an attempt's successful end, each once."""
         promised = (kind.promised() for _, kind in self._kinds)
         return tuple(dict.fromkeys(each for each in promised if each is not None))
 
     def promise_broken(
         self, promise: Promise, file: str, detail: str, now: float, since: float = 0.0
     ) -> list[Detected]:
-        """Take a broken promise of an attempt that ended well; return the exceptions that it raises.
+        """Handle a broken promise of a successful attempt; return the exceptions that it raises.
 
         Args:
-            promise: the file, and what had to hold of it.
-            file: the file that is not as promised, or the glob that none has.
-            detail: what is wrong with it.
+            promise: the file and its promised properties.
+            file: the file that breaks the promise, or the glob without a matching file.
+            detail: the defect.
             now: seconds since the epoch.
-            since: as for ``exited``.
+            since: when the attempt was last seen running, seconds since the epoch; 0: not known.
         """
         self._advance(now)
         evidence = Evidence(
@@ -332,25 +343,32 @@ class Detectors:
 
     @property
     def hears_causes(self) -> bool:
-        """Whether any detection waits for what a failed attempt died of."""
+        """Whether any detection needs the cause of a failed attempt."""
         return any(kind.causes() for _, kind in self._kinds)
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
-        """Take a node's state and return the exceptions that it raises. UNKNOWN changes nothing."""
+        """Handle a node's state and return the exceptions that it raises. UNKNOWN changes nothing.
+
+        Args:
+            name: the node's name.
+            state: the node's state.
+            reason: why, for people.
+            now: seconds since the epoch.
+        """
         self._advance(now)
         return self._ask(lambda detector: detector.node_is(name, state, reason, now))
 
     def job_exception(
         self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
     ) -> list[Detected]:
-        """Take an exception of the resource manager and return the exceptions of the rules that it raises.
+        """Handle an exception of the resource manager and return the exceptions of the rules that it raises.
 
         Args:
-            exception_type: its type, as it was raised.
-            severity: 0, the worst, to 7.
+            exception_type: its type at the resource manager.
+            severity: from 0 (the worst) to 7.
             note: its text, for people.
             nodes: the nodes that the note names; each becomes evidence against that node.
-            job_id: the job or step that it was raised on.
+            job_id: the job or step of the exception.
             now: seconds since the epoch.
         """
         self._advance(now)
@@ -362,22 +380,27 @@ class Detectors:
         return [*{detected.exception: detected for detected in found}.values()]
 
     def reached(self) -> Reach:
-        """Return how much the attempt has printed, and the highest number of its first progress detection."""
+        """Return the attempt's progress: bytes of output, and the highest number of its first PROGRESS."""
         numbers = (timer.progress() for timer in self._timers if timer.has_progress)
         return Reach(output=self._bytes - self._bytes_before, progress=next(numbers, None))
 
     @property
     def hears_job_exceptions(self) -> bool:
-        """Whether any detection waits for an exception of the resource manager's."""
+        """Whether any detection needs exceptions of the resource manager."""
         return any(kind.hears_manager for _, kind in self._kinds)
 
     def disk(self, usage: Usage, now: float) -> list[Detected]:
-        """Take a measurement of a file system and return the exceptions that it raises."""
+        """Handle a measurement of a file system and return the exceptions that it raises.
+
+        Args:
+            usage: the measurement.
+            now: seconds since the epoch.
+        """
         self._advance(now)
         return self._ask(lambda detector: detector.disk(usage, now))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return everything that a restarted isolator needs, JSON-ready."""
+        """Return the state that a restarted isolator needs, as JSON builtins."""
         states = ((key, detector.snapshot(self._observed)) for key, detector in self._detectors.items())
         return {
             "detectors": {key: state for key, state in states if state},
@@ -388,7 +411,12 @@ class Detectors:
         }
 
     def restore(self, state: dict[str, Any], now: float) -> None:
-        """Take up a snapshot. No isolator has observed since then, so timers continue where they stood."""
+        """Restore a snapshot. Timers continue from their state in it, since no isolator observed since then.
+
+        Args:
+            state: the result of ``snapshot``.
+            now: seconds since the epoch.
+        """
         self._last = now
         for key, kept in state["detectors"].items():
             if (detector := self._detectors.get(key)) is not None:
@@ -398,13 +426,13 @@ class Detectors:
         self._used_up = {name: dict(lines) for name, lines in state["used_up"].items()}
 
     def _start_windows(self, exception: str) -> None:
-        """Forget the lines that were seen of an exception; its timers run on, as the program may do."""
+        """Drop the lines seen for an exception; its timers continue, since the program may go on."""
         for detector in self._detectors.values():
             if detector.exception == exception and not detector.timed:
                 detector.start(self._observed)
 
     def _ask(self, asked: Callable[[Detector], Found]) -> list[Detected]:
-        """Ask all detectors and return the exceptions that they raise, in the order of the specification."""
+        """Call all detectors and return the exceptions that they raise, in the order of the specification."""
         return [
             Detected(exception=detector.exception, evidence=evidence)
             for detector in self._detectors.values()
@@ -418,11 +446,11 @@ class Detectors:
             self._observed += step
 
     def _until_due(self) -> float:
-        """Return how long after the last call the next one was due at the latest, seconds."""
+        """Return the seconds from the last call to the latest time for the next call."""
         return min(TICK, max(0.0, self._due() - self._observed))
 
     def _due(self) -> float:
-        """Return the observed time at which the next timer runs out; infinite for none."""
+        """Return the observed time at which the next timer runs out; infinite without a timer."""
         deadlines = (timer.deadline() for timer in self._timers)
         return min((deadline for deadline in deadlines if deadline is not None), default=math.inf)
 

@@ -1,9 +1,11 @@
-"""How full a file system is: space, inodes, or the user's quota. What cannot be seen is never "full".
+"""The usage of a file system: space, inodes, or the user's quota.
 
-Space and inodes come from statvfs, counted as ``df`` does: against what an unprivileged user can have. Quotas
-come from ``lfs quota`` on Lustre and from ``quota`` elsewhere (local and NFS); both are asked with a time
-limit, because a dead server makes them wait for ever. Reading may block: the caller keeps it
-out of its event loop.
+A failed measurement never counts as "full".
+
+Space and inodes come from statvfs and are computed as in ``df``: relative to the part that an unprivileged
+user can have. Quotas come from ``lfs quota`` on Lustre and from ``quota`` elsewhere (local and NFS); both
+commands have a time limit, since a dead server makes them wait for ever. Measuring may block, so callers do
+not do it in their event loop.
 """
 
 from __future__ import annotations
@@ -18,20 +20,32 @@ from whesl.language.detections.base import DiskMetric, Usage
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.detect.filesystem_type import LUSTRE, magic_of, mount_source
 
-COMMAND_LIMIT = 5.0  # seconds
+COMMAND_LIMIT = 5.0  # seconds for one quota command
 _COLUMNS = (
     8  # columns of a quota line after the file system: used, soft, hard, grace for blocks, then for files
 )
 
 
 def space_fraction(blocks: int, free: int, available: int) -> float | None:
-    """Return used / (used + available to users), from statvfs' block counts; None without any block."""
+    """Return used / (used + available to users), from statvfs' block counts; None without any block.
+
+    Args:
+        blocks: blocks of the file system.
+        free: free blocks.
+        available: free blocks that an unprivileged user may use.
+    """
     used = blocks - free
     return used / (used + available) if used + available > 0 else None
 
 
 def inode_fraction(files: int, free: int, available: int) -> float | None:
-    """Return used / (used + free) inodes; None where a file system does not count inodes (btrfs)."""
+    """Return used / (used + free) inodes; None where a file system does not count inodes (btrfs).
+
+    Args:
+        files: inodes of the file system.
+        free: free inodes.
+        available: free inodes that an unprivileged user may use.
+    """
     return space_fraction(files, free, available)
 
 
@@ -60,7 +74,11 @@ def quota_fraction(rows: list[list[str]]) -> float | None:
 def quota_rows(text: str, source: str | None = None) -> list[list[str]]:
     """Return the rows of ``quota -w -p`` or ``lfs quota -q``, without the file system's name.
 
-    A name too long for its column stands on a line of its own. ``source`` picks one file system's rows.
+    A name that is too long for its column is on a line of its own.
+
+    Args:
+        text: the command's output.
+        source: the file system whose rows count; None: all.
     """
     rows: list[list[str]] = []
     name = ""
@@ -81,7 +99,7 @@ def read_usage(path: str, metric: DiskMetric, *, real_path: str | None = None) -
     Args:
         path: the path as the specification writes it.
         metric: what to measure.
-        real_path: where it is now (a path map may have moved it); ``path`` by default.
+        real_path: its present path, which a path map may have changed; ``path`` by default.
 
     Raises CouldNotObserveError when it cannot be seen.
     """
@@ -121,7 +139,7 @@ def _read_quota(place: str) -> float | None:
     said, complaint = _ask("quota", "-w", "-p")
     rows = quota_rows(said, mount_source(place))
     if not rows and not complaint:
-        return 0.0  # the command answered, and this user has no limit on this file system
+        return 0.0  # the command answered without a limit of this user on this file system
     return quota_fraction(rows)
 
 

@@ -1,14 +1,13 @@
-"""The engines below the matcher: hyperscan, and google-re2 where hyperscan is missing or misses matches.
+"""The engines below the matcher: hyperscan, or google-re2 where hyperscan is missing or misses matches.
 
-Both answer the same three questions about bytes whose only line break is ``\\n``, so that everything else
-(lines, partial lines, excerpts, each match once) is written once above them and cannot differ:
-which of these whole lines hold which patterns, which patterns hold in this one line, and which literals
-occur in these bytes. Candidates come from a scan over whole blocks; each candidate line is then judged
-alone, once per line however often a pattern matches in it.
+Both engines have the same three methods on bytes whose only line break is ``\\n``: find which whole lines
+match which patterns, which patterns match one line, and which literals occur in the bytes. The matcher above
+them does everything else (lines, partial lines, excerpts, reporting once), so the engines cannot differ in
+it. A scan of whole blocks gives candidates; then each candidate line is scanned alone, once per line.
 
-All run in time linear in the text. Captures too: by re2 where it can be imported, else by Chimera
-(hyperscan's own PCRE), whose match limit ends a catastrophic expression after about 0.1 s, once.
-Python's ``re`` is never run on a log.
+Engines take time linear in the text. So do captures by re2; without re2, Chimera (hyperscan's own PCRE) makes
+captures, and its match limit ends a catastrophic expression after about 0.1 s, once. Python's ``re`` never
+runs on a log.
 """
 
 from __future__ import annotations
@@ -38,9 +37,11 @@ else:
     _re2 = _re2_module
 
 SOUND = "hyperscan==0.7.21"  # the last release whose library finds all matches
-Found = tuple[int, int, list[int]]  # a line's start and end in the block, and its patterns in order
+Found = tuple[
+    int, int, list[int]
+]  # a line's start and end in the block, and the indexes of its patterns in order
 
-# Reports from one block before it is halved: a report costs 0.3 us, and `x.*` gives one a byte.
+# The most reports of a block before it is halved: a report costs 0.3 us, and `x.*` gives one for each byte.
 _HIT_BUDGET = 512
 _BYTES_A_HIT = 64  # bytes of a large block for each report that is allowed before the block is halved
 _SMALL = 4096  # a block of this size with a match is judged line by line
@@ -85,7 +86,13 @@ class Engine:
         raise NotImplementedError
 
     def lines(self, text: bytes, begin: int, end: int) -> Iterator[Found]:
-        """Yield the lines of ``text[begin:end]`` that hold a pattern. The block ends with a line break."""
+        """Yield the lines of ``text[begin:end]`` that hold a pattern. The block ends with a line break.
+
+        Args:
+            text: the bytes.
+            begin: the offset of the block.
+            end: the end of the block.
+        """
         blocks = [(begin, end)]
         while blocks:
             begin, end = blocks.pop()
@@ -102,7 +109,7 @@ class Engine:
                     continue
                 start = text.rfind(b"\n", begin, place) + 1 or begin
                 judged = text.find(b"\n", place, end)
-                if judged < 0:  # behind the last break: a report for a match that ended with it
+                if judged < 0:  # a report behind the last line break belongs to a match that ended with it
                     break
                 patterns = self.line(memoryview(text)[start:judged])
                 if patterns:
@@ -192,7 +199,7 @@ def _database(patterns: Sequence[tuple[int, Canonical]], flags: int) -> Any:
             text = patterns[0][1].expression.decode("ascii")
             raise PatternError(f"pattern {text!r}: {error}", hint="hyperscan cannot run it") from None
         for pattern in patterns:
-            _database([pattern], flags)  # raises the error for the one pattern that is wrong
+            _database([pattern], flags)  # raises the error for the invalid pattern
         raise PatternError(f"the patterns cannot be run together: {error}") from None
     return database
 
@@ -253,9 +260,11 @@ def _re2_set(expressions: Sequence[bytes]) -> Any:
 
 
 def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
-    """Return what finds a pattern's named groups in one short line; None when it names none.
+    """Return a function that finds a pattern's named groups in a short line.
 
-    Of its leftmost match, those that took part; nothing when there is no match.
+    None for a pattern without groups.
+
+    The function returns the groups that took part in the leftmost match; an empty dict without a match.
     """
     if not pattern.groups:
         return None
@@ -263,7 +272,7 @@ def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
 
 
 def searcher(pattern: Canonical) -> Callable[[bytes], dict[str, bytes] | None]:
-    """Return what searches one short line: None when the pattern is not in it, else its named groups."""
+    """Return a function that searches a short line and returns the named groups, None without a match."""
     capture = capturer(pattern)
     holds: Callable[[bytes], Any]
     if _re2 is not None:
@@ -315,11 +324,12 @@ class _ChimeraCaptures:
             spans.extend(arguments[4])
             return True  # the leftmost match is enough
 
-        # An exception ends the scan after the first match, or at PCRE's limit, which leaves ``spans`` empty.
+        # An exception ends the scan after the first match, or at PCRE's limit, where ``spans`` stays empty.
         with contextlib.suppress(self._stopped, self._failed):
             self._database.scan(line, match_event_handler=report)
         if not spans:
-            # The line matches, so PCRE has reached its limit; captures of the pattern are switched off.
+            # The line matches without spans, so PCRE reached its limit: captures of the pattern are switched
+            # off.
             self._database = None
         numbered = {name: spans[number] for name, number in self._groups.items() if number < len(spans)}
         return {name: line[begin:end] for name, (taken, begin, end) in numbered.items() if taken}
@@ -327,7 +337,7 @@ class _ChimeraCaptures:
 
 @functools.cache
 def sound() -> bool:
-    """Whether hyperscan finds what stands at the very end of a line; False where it is not installed."""
+    """Whether hyperscan finds matches at the very end of a line; False where it is not installed."""
     if _hyperscan is None:
         return False
     multiline = int(_hyperscan.HS_FLAG_MULTILINE)
@@ -343,6 +353,10 @@ def make_engine(patterns: Sequence[Canonical], engine: str) -> Engine:
     """Return an engine: ``hyperscan``, ``re2``, or ``auto`` (the first of these that can be used).
 
     Raises UsageError when it cannot be used, PatternError for a pattern that it cannot run.
+
+    Args:
+        patterns: the patterns.
+        engine: ``hyperscan``, ``re2`` or ``auto``.
     """
     if engine not in ("auto", "hyperscan", "re2"):
         raise UsageError(f"unknown matching engine {engine!r}", hint="use auto, hyperscan or re2")

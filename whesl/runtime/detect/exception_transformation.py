@@ -1,8 +1,8 @@
 """Counting of exceptions, and the transformation of one into another. Pure.
 
-``EXCEPTION DETECTION y EXCEPTION x n TIMES [WITHIN s]`` says: the n-th x is no x any more but a y, decided
-before anything is handled (dissertation, 2026, section 4.3.3). The occurrences that made the y are used up:
-counting starts anew. A y may become a z in the same way, but no chain returns to a name it has passed.
+By ``EXCEPTION DETECTION y EXCEPTION x n TIMES [WITHIN s]``, the n-th x becomes a y before it is handled
+(dissertation, 2026, section 4.3.3). The occurrences that made the y are used up, and counting starts again. A
+y may become a z in the same way, but no chain returns to a name that it has passed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from whesl.model.workflow import Task
 class Transformed(msgspec.Struct, frozen=True, kw_only=True):
     """The exception that is raised after counting.
 
-    ``origins`` are the names it went through before, first to last: empty when it was not transformed.
-    ``history`` is to be kept for the next exception, ``detail`` says which counts were reached.
+    ``origins`` are its earlier names, first to last; empty without a transformation. The caller keeps
+    ``history`` for the next exception. ``detail`` says which counts were reached.
     """
 
     exception: str
@@ -31,14 +31,14 @@ class Transformed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def transform(spec: Spec, task: Task, history: History, exception: str, now: float) -> Transformed:
-    """Count an exception of a task and return what it becomes.
+    """Count an exception of a task and return the exception that it becomes.
 
     Args:
         spec: the specification; only rules of exceptions that cover the task are used.
         task: the task.
-        history: what the last call returned; a fresh one at the task's first exception.
+        history: the last call's result; a new one at the task's first exception.
         exception: the name that a detector raised.
-        now: when, in seconds since the epoch.
+        now: the time of the exception, seconds since the epoch.
     """
     counts = dict(history.counts)
     name = exception
@@ -70,18 +70,25 @@ def transform(spec: Spec, task: Task, history: History, exception: str, now: flo
 
 
 def is_counted(spec: Spec, task: Task, exception: str) -> bool:
-    """Whether another exception of a task counts this one."""
+    """Whether the detection of another exception of a task counts an exception.
+
+    Args:
+        spec: the specification.
+        task: the task.
+        exception: the exception's name.
+    """
     return bool(_rules(spec, task, exception))
 
 
 def is_its_end(found: Detected, raised: Set[str]) -> bool:
-    """Whether an exception is nothing but the end of an attempt that goes on after its exceptions.
+    """Whether an exception only repeats, by an attempt's end, an exception of the same attempt.
 
-    A run ends the attempt at the line, so that its exit is never judged: one trouble, counted once.
+    This concerns attempts that go on after an exception. In a run, the recovery ends the attempt at the line,
+    so its exit is never judged.
 
     Args:
-        found: what the detector has found.
-        raised: what the same attempt's detectors have raised before.
+        found: the detector's exception.
+        raised: the exceptions that the same attempt's detectors raised before.
     """
     return found.evidence[-1].kind == "exit" and found.exception in raised
 

@@ -1,4 +1,4 @@
-"""What kind of file system a file lies on, from statfs(2) and the mount table."""
+"""The type of a file's file system, from statfs(2) and the mount table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import cache
 import psutil
 
 LUSTRE = 0x0BD00BD0
-# Magic numbers (statfs(2), linux/magic.h, and the vendors' clients) of file systems on which another machine
-# writes without this kernel's inotify hearing of it.
+# Magic numbers (statfs(2), linux/magic.h, and the vendors' clients) of file systems on which inotify does not
+# report writes of other machines.
 REMOTE = frozenset(
     {
         0x6969,  # NFS
@@ -33,7 +33,7 @@ REMOTE = frozenset(
         0x786F4256,  # VirtualBox shared folder
     }
 )
-# Of these, some keep names and attributes for a time before they ask their server again.
+# Those remote file systems that cache names and attributes for some time.
 CACHED_BY_TIME = frozenset({0x6969, 0x65735546, 0x01021997, 0xFE534D42, 0xFF534D42, 0x517B, 0x786F4256})
 
 
@@ -45,7 +45,7 @@ def _libc() -> ctypes.CDLL:
 def magic_of(place: str | int) -> int:
     """Return the magic number of the file system that holds a path or an open file. Raises OSError.
 
-    ``struct statfs`` begins with it, as a machine word (Linux, 64 bit); Python's statvfs leaves it out.
+    The number is the first machine word of ``struct statfs`` (Linux, 64 bit); Python's statvfs lacks it.
     """
     buffer = (ctypes.c_ulong * 64)()
     if isinstance(place, int):
@@ -59,7 +59,7 @@ def magic_of(place: str | int) -> int:
 
 
 def mount_source(path: str) -> str | None:
-    """Return the device, or ``server:path``, that is mounted where ``path`` lies; None when not listed."""
+    """Return the device or ``server:path`` of the mount that contains a path; None when it is not listed."""
     real = os.path.realpath(path)
     best: tuple[int, str] | None = None
     for part in psutil.disk_partitions(all=True):

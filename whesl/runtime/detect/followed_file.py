@@ -1,11 +1,11 @@
-"""A file that is followed: how far it was read, and by what it is known again.
+"""A followed file: the position in it, and the marks by which its content is recognised later.
 
-A program may write its log anew and move it into place, with all of its old lines in it, or with the last of
-them. Such a file is another one, and yet nothing of its beginning is new. It is recognised by the first bytes
-that were read of the old one, and by the last; one whose oldest lines are cut off by the end of the old one.
+A program may rewrite its log to a new file, with all old lines or only the last ones, and rename it. The new
+file begins with old lines, which must not be read twice. A file with all old lines is recognised by the first
+and the last bytes that were read of the old file; a file without the oldest lines by the end of the old file.
 
-Of a file that other tasks append to as well, only the task's own bytes are there for whoever reads it here
-(``shared_output``): offsets and sizes count those alone.
+In a file that other tasks append to, readers see the task's own bytes only (``shared_output``): offsets and
+sizes count these alone.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from whesl.files import file_retry
 from whesl.runtime.detect.old_files import HEAD
 from whesl.runtime.detect.shared_output import Foreign
 
-MARK = 64  # bytes
-_END = 1 << 20  # bytes of an old file in which the beginning of a new one is looked for
-_TRIED = 64  # places there that begin like it
+MARK = 64  # bytes of a mark
+_END = 1 << 20  # bytes at the end of an old file that are searched for a new file's beginning
+_TRIED = 64  # the most candidate places in these bytes
 
 
 class UnfitError(Exception):
-    """The path is there, and cannot be followed."""
+    """A path exists and cannot be followed."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a file up to ``offset``: its first bytes, and the last ones before that."""
+    """Marks of a file that was read up to ``offset``: its first bytes, and the last bytes before that."""
 
     offset: int = 0
     head: bytes = b""
@@ -38,7 +38,7 @@ class Known:
 
 @dataclass
 class FollowedFile:
-    """An open file and how far it was read. Only ``size`` and ``read`` raise OSError."""
+    """An open file with the position of reading. Only ``size`` and ``read`` raise OSError."""
 
     handle: int
     identity: tuple[int, int]  # device, inode
@@ -49,7 +49,7 @@ class FollowedFile:
     _mark: bytes = b""
 
     def begin(self, offset: int) -> None:
-        """Go on at ``offset``."""
+        """Set the position to ``offset``."""
         known = self.known(offset)
         self.offset, self._head, self._mark = offset, known.head, known.mark
 
@@ -58,7 +58,7 @@ class FollowedFile:
         return offset - sum(max(0, min(end, offset) - begin) for begin, end in self._pieces())
 
     def _pieces(self) -> list[tuple[int, int]]:
-        """Return where other tasks' bytes are; of a file that was truncated, nothing is known."""
+        """Return the ranges of other tasks' bytes; none for a truncated file, where they are unknown."""
         pieces = self.foreign.pieces()
         return pieces if not pieces or pieces[-1][1] <= os.fstat(self.handle).st_size else []
 
@@ -70,7 +70,7 @@ class FollowedFile:
                 break
             place += end - begin
         data = os.pread(self.handle, size, place)
-        # Asked after reading: by now it is known whose all of that is.
+        # Queried after reading: the owners of all bytes read are known by now.
         if not self.foreign.present():
             return data
         own = bytearray()
@@ -92,10 +92,10 @@ class FollowedFile:
         try:
             return Known(offset, self._bytes(head, 0), self._bytes(offset - start, start))
         except OSError:
-            return Known(offset)  # the file cannot be read now, and is recognised by its inode alone
+            return Known(offset)  # an unreadable file is recognised by its inode alone
 
     def as_read(self, offset: int) -> Known:
-        """Return what was known of the file when it was read, up to ``offset`` at most."""
+        """Return the marks from the time of reading, up to ``offset`` at most."""
         mark = self._mark[: max(0, len(self._mark) - (self.offset - offset))]
         return Known(offset, self._head[:offset], mark or self.known(offset).mark)
 
@@ -106,18 +106,26 @@ class FollowedFile:
         return data
 
     def peek(self, room: memoryview) -> int:
-        """Read what is next and return how many bytes it is, -1 when ``read`` has to look; take nothing."""
+        """Read the next bytes without moving the position.
+
+        Return their number, -1 when ``read`` is needed.
+        """
         mark = bytearray(len(self._mark))
         try:
             count = os.preadv(self.handle, (mark, room), self.offset - len(mark)) - len(mark)
         except OSError:
             return -1
-        # Asked after reading, as in ``_bytes``.
+        # Queried after reading, as in ``_bytes``.
         same = count >= 0 and mark == self._mark and not self.foreign.present()
         return count if same else -1
 
     def skip(self, count: int, last: bytes) -> None:
-        """Take the next ``count`` bytes, of which these are the last 64, or all."""
+        """Move the position over bytes that were read by ``peek``.
+
+        Args:
+            count: the number of bytes.
+            last: the last of these bytes, 64 at most.
+        """
         self.offset += count
         self._mark = (self._mark + last)[-MARK:] if len(last) < MARK else last[-MARK:]
         if len(self._head) < HEAD:
@@ -129,9 +137,9 @@ class FollowedFile:
         return self.own(size) if self.foreign.present() else size
 
     def written_anew(self) -> bool:
-        """Whether what was read of it is not its beginning any more, as after a truncation.
+        """Whether the file's beginning is no longer the content that was read, as after a truncation.
 
-        A last line that was changed in its place, as some programs do, makes no other beginning.
+        A last line that was changed in place, as some programs do, does not count.
         """
         if not self.offset:
             return False
@@ -151,10 +159,10 @@ class FollowedFile:
             return True
 
     def kept_in(self, newer: FollowedFile) -> int:
-        """Return how many of a newer file's first bytes are the last that were read of this one.
+        """Return how many of a newer file's first bytes are the last bytes that were read of this file.
 
-        Two lines at least: one line alone may be in any file. 0: none, or they cannot be read; so it is for
-        a file that was renamed, since the next one begins then with lines of its own.
+        Common bytes count from two lines on, since a single line may occur in any file. The result is 0 for
+        unreadable files, and for a renamed file, whose successor begins with new lines.
         """
         try:
             if os.fstat(self.handle).st_nlink:
@@ -165,11 +173,11 @@ class FollowedFile:
             return 0
 
     def kept(self, end: bytes, *, whole: bool) -> int:
-        """Return how many of its first bytes are the last of another file. Raises OSError.
+        """Return how many of this file's first bytes are the last bytes of another file. Raises OSError.
 
         Args:
-            end: the last bytes of that file.
-            whole: whether they are all of it; else its last lines may reach further back.
+            end: the last bytes of the other file.
+            whole: ``end`` is the whole other file; else the common lines may begin before ``end``.
         """
         new = self._bytes(_END, 0)
         lines = new[: new.find(b"\n", new.find(b"\n") + 1) + 1]
@@ -186,7 +194,7 @@ class FollowedFile:
 
 
 def open_file(path: str) -> FollowedFile:
-    """Open a regular file for reading. Raises OSError, UnfitError for anything else."""
+    """Open a regular file for reading. Raises OSError, UnfitError for other kinds of files."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         seen = os.fstat(place)

@@ -1,13 +1,14 @@
-"""What a hung process was doing, read before it is killed.
+"""The stacks of hung processes, read before the processes are killed.
 
-For each process: its state, where it sleeps in the kernel, its system call and command line from ``/proc``;
-then the stacks of its threads, where this user may trace it. The cheap part is read for all processes first,
-so that a debugger that hangs itself costs its own part only.
+For each process this reads the state, the place of sleep in the kernel, the system call and the command line
+from ``/proc``, then the stacks of its threads, where this user may trace it. The cheap part is read for all
+processes first, so that a debugger that hangs costs only its own part.
 
-Python programs are read by ``py-spy`` (on PATH, or installed beside WHESL), and asked themselves where that
-gives no stack: a program that has called ``faulthandler.register(SIGNAL)`` and has the signal's name in
-``WHESL_STACKS_SIGNAL`` prints its stacks to its own standard error. Other programs are read by ``gdb``.
-Shells and launchers only wait: no debugger is started for them, and none again that has found no frame.
+``py-spy`` (on PATH, or installed beside WHESL) reads Python programs. Where it gives no stack, the program is
+asked: one that has called ``faulthandler.register(SIGNAL)``, with the signal's name in
+``WHESL_STACKS_SIGNAL``, prints its stacks to its own standard error. ``gdb`` reads other programs. Shells and
+launchers only wait, so no debugger is started for them; a debugger that has found no frame is not started
+again.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _WAITING = _SHELLS | NO_RANKS
 _FRAME = {
     "py-spy": "Thread ",
     "gdb": "#0 ",
-}  # a text that the debugger's output has when it has found a frame
+}  # a text in the debugger's output that shows a found frame
 _STATUS = ("Name", "State", "PPid", "Threads", "VmRSS", "SigBlk", "SigIgn")
 
 
@@ -43,9 +44,9 @@ def collect(pids: Sequence[int], *, timeout: float = TOTAL_LIMIT) -> str:
 
     Args:
         pids: processes, the most interesting first; those that have gone meanwhile are named as gone.
-        timeout: seconds for everything.
+        timeout: seconds in total.
 
-    Raises nothing: the text names what could not be read.
+    Raises nothing: the text names the parts that could not be read.
     """
     deadline = time.monotonic() + timeout
     chosen = list(dict.fromkeys(pids))[:PROCESS_LIMIT]
@@ -97,7 +98,7 @@ def _read(path: Path) -> str:
 
 
 def _debugger_view(pid: int, deadline: float, vain: set[str]) -> list[str]:
-    """Return the stacks of one process; note in ``vain`` a debugger that has found none."""
+    """Return the stacks of one process; add a debugger without a result to ``vain``."""
     executable = _executable(pid)
     if executable is None or executable in _WAITING:
         return []
@@ -119,12 +120,12 @@ def _debugger_view(pid: int, deadline: float, vain: set[str]) -> list[str]:
 
 
 def _found(name: str) -> str | None:
-    """Return where a debugger is: on PATH, or beside the interpreter that runs this."""
+    """Return the path of a debugger: on PATH, or beside the running interpreter."""
     return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
 
 
 def _asked(pid: int) -> str:
-    """Ask a process for its stacks by the signal that its environment names, if it handles that."""
+    """Send a process the signal that its environment names for stacks, if the process handles it."""
     words = _read(Path(f"/proc/{pid}/environ")).split("\0")
     name = next((word.partition("=")[2] for word in words if word.startswith(f"{STACKS_SIGNAL}=")), "")
     number = getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", None)
@@ -140,7 +141,7 @@ def _asked(pid: int) -> str:
 
 
 def _executable(pid: int) -> str | None:
-    """Return the name of what a process runs; None when it has gone, is a zombie, or is another user's."""
+    """Return the name of a process's program; None when it is gone, a zombie, or another user's."""
     try:
         return Path(f"/proc/{pid}/exe").readlink().name
     except OSError:
@@ -148,7 +149,7 @@ def _executable(pid: int) -> str | None:
 
 
 def _run(command: list[str], pid: int, deadline: float) -> str:
-    """Run a debugger, in a group of its own that is killed when it takes too long."""
+    """Run a debugger in a process group of its own, which is killed at the deadline."""
     title = f"== {Path(command[0]).name} of process {pid}"
     left = min(DEBUGGER_LIMIT, deadline - time.monotonic())
     if left <= 0:
@@ -168,7 +169,7 @@ def _run(command: list[str], pid: int, deadline: float) -> str:
         output, _ = debugger.communicate(timeout=left)
         note = ""
     except subprocess.TimeoutExpired:
-        # Killed, gdb lets go of the process: the kernel detaches it, and it runs on.
+        # The kernel detaches the traced process when gdb is killed, and the process runs on.
         os.killpg(debugger.pid, signal.SIGKILL)
         output = _rest(debugger)
         note = f" (killed after {left:.0f} s)"
@@ -176,7 +177,7 @@ def _run(command: list[str], pid: int, deadline: float) -> str:
 
 
 def _rest(killed: subprocess.Popen[bytes]) -> bytes:
-    """Return the output of a killed debugger; a debugger that hangs in the kernel itself is left there."""
+    """Return the output of a killed debugger; a debugger that hangs in the kernel is not waited for."""
     try:
         return killed.communicate(timeout=1.0)[0]
     except subprocess.TimeoutExpired as error:

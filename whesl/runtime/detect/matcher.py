@@ -1,14 +1,14 @@
-"""One matcher for all patterns of a task: bytes of a growing file in, matches out, each once.
+"""One matcher for all patterns of a task: bytes of a growing file go in, matches come out, each once.
 
-What a line is: the bytes up to ``\\n``, ``\\r\\n`` or a lone ``\\r`` (progress bars rewrite their line with
-it), or to the end of the stream. A line of more than 1 MiB is read as pieces of 1 MiB, each starting 64 KiB
-before the end of the one before; a piece is a line for ``^``, ``$`` and the reach of an expression. So a
-literal, and whatever an expression matches in up to 64 KiB, is found in a line of any length with bounded
+A line consists of the bytes up to ``\\n``, ``\\r\\n`` or a lone ``\\r`` (progress bars rewrite their line
+with it), or up to the end of the stream. A line of more than 1 MiB is read as pieces of 1 MiB, each starting
+64 KiB before the end of the one before; a piece is a line for ``^``, ``$`` and the reach of an expression. So
+a literal, and whatever an expression matches in up to 64 KiB, is found in a line of any length with bounded
 memory.
 
-When a match is reported: a literal as soon as its last byte was fed, whether or not the line has ended; a
-regular expression when its line ends, because only then its captures, ``$`` and ``\\b`` are settled.
-Each (pattern, line) is reported at most once. Nothing of this depends on how the bytes were cut into feeds.
+A literal is reported as soon as its last byte was fed, even before the line's end. A regular expression is
+reported at its line's end, because only then its captures, ``$`` and ``\\b`` are settled. Each pair of
+pattern and line is reported at most once. The reports do not depend on how the bytes were cut into feeds.
 
 Scanning is in block mode with the unfinished line carried over, not in hyperscan's streaming mode: the
 speed is the same (measured), re2 has no streaming mode to be equal to, and the position to restart from is
@@ -28,8 +28,8 @@ from whesl.runtime.detect.regex_canonical_form import canonical
 EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
-CARRIED_MOST = 1 << 14  # bytes of an unfinished line that ``pass_over`` looks at again
-LINES_BACK = 32  # lines at the end of a block that are searched for the last match of an expression
+CARRIED_MOST = 1 << 14  # the most bytes of an unfinished line that ``pass_over`` scans again
+LINES_BACK = 32  # lines at a block's end that are searched for the last match of an expression
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Match:
 
 
 class Matcher:
-    """Compiled patterns. Immutable, except that a capture engine may be switched off for good."""
+    """Compiled patterns. Immutable, except that captures of a pattern may be switched off for good."""
 
     def __init__(self, patterns: Sequence[Pattern], engine: str, *, piece: int, overlap: int) -> None:
         forms = [canonical(pattern) for pattern in patterns]
@@ -61,11 +61,18 @@ class Matcher:
         self._capture = [capturer(form) for form in forms]
 
     def open(self, offset: int = 0) -> MatchStream:
-        """Open a stream whose next byte stands at ``offset`` of its file, at the start of a line."""
+        """Open a stream whose next byte is at ``offset`` of its file, at the start of a line."""
         return MatchStream(self, offset)
 
     def make(self, pattern: int, line: bytes, line_offset: int, known_from: int) -> Match:
-        """Return the record of a match in ``line``, whose first byte stands at ``known_from``."""
+        """Return the record of a match in a line.
+
+        Args:
+            pattern: the pattern's index.
+            line: the bytes of the line, as far as they are known.
+            line_offset: the offset of the line in its file.
+            known_from: the offset of the first byte of ``line``.
+        """
         shift = self._excerpt(pattern, line) if len(line) > EXCERPT else 0
         text = line[shift : shift + EXCERPT]
         capture = self._capture[pattern]
@@ -91,37 +98,37 @@ class Matcher:
 
 
 class MatchStream:
-    """The matching of one file. Holds the unfinished line, at most two pieces of it."""
+    """The matching of one file. It keeps the unfinished line, at most two pieces of it."""
 
     def __init__(self, matcher: Matcher, offset: int) -> None:
         self._matcher = matcher
         self._carry = bytearray()
-        self._start = offset  # where the carried bytes begin
+        self._start = offset  # offset of the carried bytes
         self._line_offset = offset
         self._scanned = 0  # number of carried bytes that the search for literals has seen
         self._reported: set[int] = set()
-        self._silent = True  # whether the last whole lines had no match
+        self._silent = True  # the last whole lines had no match
 
     @property
     def next_offset(self) -> int:
-        """The offset of the byte to be fed next."""
+        """The offset of the next byte to feed."""
         return self._start + len(self._carry)
 
     @property
     def restart_offset(self) -> int:
-        """Where to read from after a restart: the start of the unfinished line (or of its piece)."""
+        """The offset to read from after a restart: the start of the unfinished line or piece."""
         return self._start
 
     def feed(self, data: bytes, offset: int, most: int | None = None) -> list[Match]:
         """Match the next bytes and return what was found, in the order of lines, then of patterns.
 
-        Bytes that were fed before are skipped; after a gap the unfinished line ends where it stands.
+        Bytes that were fed before are skipped; a gap ends the unfinished line.
 
         Args:
             data: the bytes.
-            offset: where they stand in the file.
-            most: matches after which no further line is looked at: the rest, from ``next_offset`` on, is not
-                taken.
+            offset: their offset in the file.
+            most: the number of matches after which matching stops; the rest, from ``next_offset`` on, has to
+                be fed again.
         """
         matches: list[Match] = []
         if offset < self.next_offset:
@@ -140,10 +147,10 @@ class MatchStream:
         return matches
 
     def carried(self, latest: Set[int] = frozenset()) -> bytearray | None:
-        """Return the bytes of the unfinished line; None when ``pass_over`` cannot take up from them.
+        """Return the bytes of the unfinished line; None when ``pass_over`` cannot continue from them.
 
         Args:
-            latest: as for ``pass_over``.
+            latest: patterns of which only the last match counts.
         """
         usual = self._reported <= latest and self._line_offset == self._start
         return self._carry if usual and len(self._carry) <= CARRIED_MOST else None
@@ -151,15 +158,15 @@ class MatchStream:
     def pass_over(
         self, text: bytearray, view: memoryview, length: int, latest: Set[int] = frozenset()
     ) -> list[Match] | None:
-        """Take in bytes with few or no matches; return None and change nothing where ``feed`` is needed.
+        """Handle bytes with few or no matches; return None without a change where ``feed`` is needed.
 
-        For most of what a program prints it is all that is needed, at a fraction of the cost.
+        Most output needs only this method, which costs a fraction of ``feed``.
 
         Args:
-            text: the bytes that are carried, and then the next ones.
-            view: the same.
-            length: how many bytes of it count.
-            latest: patterns of which only the last match counts; where only these match, others are left out.
+            text: the carried bytes, followed by the next bytes.
+            view: a view of ``text``.
+            length: the number of valid bytes in it.
+            latest: patterns of which only the last match counts; earlier matches of these are left out.
         """
         last = length
         matches: list[Match] = []
@@ -169,14 +176,14 @@ class MatchStream:
             if text.find(b"\r", 0, length) >= 0:
                 return None
             last = text.rfind(b"\n", 0, length) + 1
-            block = bytes(view[:length])  # hyperscan takes bytes only
+            block = bytes(view[:length])  # hyperscan accepts bytes only
             if not engine.silent(block):
                 found = engine.present(block) if latest else []
                 if not found or not latest >= set(found):
                     return None
                 if not self._latest(engine, text, view, last, found, matches):
                     return None
-                # Of an unfinished line literals only; before the end of a line nothing else is settled.
+                # In an unfinished line, only literals are settled before the line's end.
                 begun = bytes(view[last:length])
                 reported = set(engine.literals(begun)) if begun else set()
                 known = self._reported if not last else set()
@@ -233,11 +240,14 @@ class MatchStream:
         return matches
 
     def snapshot(self) -> dict[str, Any]:
-        """Return the state as JSON-ready values; the carried bytes are read again from the file."""
+        """Return the state as JSON builtins.
+
+        After a restart, the carried bytes are read again from the file.
+        """
         return {"start": self._start, "line": self._line_offset, "reported": sorted(self._reported)}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up a snapshot; feed from ``restart_offset`` afterwards."""
+        """Restore a snapshot; the caller then feeds from ``restart_offset``."""
         self._restart(int(state["start"]))
         self._line_offset = int(state["line"])
         self._reported = {int(pattern) for pattern in state["reported"]}
@@ -249,9 +259,9 @@ class MatchStream:
         self._reported.clear()
 
     def _block(self, engine: Engine, text: bytes, matches: list[Match], most: int | None) -> bool:
-        """Match a block; False when it was left behind a line, since ``most`` matches were found."""
-        # Literals do not depend on where lines end, and to look through all bytes for a carriage return takes
-        # a seventh of what the search for one literal does.
+        """Match a block; False when matching stopped after a line, since ``most`` matches were found."""
+        # Literals do not depend on line ends, so the search for carriage returns is saved, which takes a
+        # seventh of the time of the search for one literal.
         silent = self._silent and self._matcher.literals_only and engine.silent(text)
         if not silent:
             text = text.replace(b"\r", b"\n")
@@ -262,7 +272,7 @@ class MatchStream:
             return True
         base = self.next_offset
         begin = 0
-        # After a restart in the middle of a long line, there is a line in progress and nothing carried yet.
+        # After a restart in the middle of a long line, a line is in progress without carried bytes.
         if self._carry or self._reported or self._line_offset < self._start:
             self._extend(engine, text[:first], matches)
             self._judge(engine, bytes(self._carry), matches)
@@ -296,7 +306,7 @@ class MatchStream:
         self._report(engine.line(line), line, self._start, matches)
 
     def _early(self, engine: Engine, matches: list[Match]) -> None:
-        """Find literals in the unfinished line, looking at each byte once (and at one literal's reach)."""
+        """Find literals in the unfinished line; each byte is scanned once, plus the reach of one literal."""
         fresh = max(0, self._scanned - self._matcher.reach + 1)
         self._scanned = len(self._carry)
         if self._matcher.reach:
@@ -312,7 +322,7 @@ class MatchStream:
 
 
 def _line_breaks(text: bytes) -> tuple[int, int]:
-    """Return where the first and the last line break stand, ``\\n`` or ``\\r``; -1 for none."""
+    """Return the positions of the first and the last line break, ``\\n`` or ``\\r``; -1 for none."""
     first, last = text.find(b"\n"), text.rfind(b"\n")
     before = text.find(b"\r", 0, first if first >= 0 else len(text))
     return (before if before >= 0 else first), max(last, text.rfind(b"\r", last + 1))
@@ -326,9 +336,9 @@ def compile_patterns(
     Args:
         patterns: literals and regular expressions; a match carries the index into this sequence.
         engine: ``auto``, ``hyperscan`` or ``re2``; all give the same matches.
-        piece, overlap: in bytes, how lines without end are cut (see the module); smaller in tests only.
+        piece, overlap: bytes of pieces of long lines and of their overlap (see the module); smaller in tests.
 
-    Raises PatternError (a UsageError) naming the pattern that cannot be run, UsageError for an engine that is
-    not installed.
+    Raises PatternError (a UsageError) that names an invalid pattern, UsageError for an engine that is not
+    installed.
     """
     return Matcher(patterns, engine, piece=piece, overlap=overlap)

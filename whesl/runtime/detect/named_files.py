@@ -1,7 +1,7 @@
-"""The files that a path of the rules names: one, or for a pattern of names all that there are.
+"""The files that a path of the rules names: one file, or all files that match a pattern of names.
 
-``file "logs/*.log"`` means each regular file of the user's own whose path has the pattern, at any time. A
-file that is called like the pattern itself is that file.
+``file "logs/*.log"`` means each regular file of the user whose path matches the pattern, at any time. A
+pattern that is itself the name of an existing file means that file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST = 256  # files that are followed for one pattern
 
 
 def is_pattern(path: str) -> bool:
-    """Whether a path stands for any number of files."""
+    """Whether a path is a pattern of file names."""
     return glob.has_magic(path) and not os.path.lexists(path)
 
 

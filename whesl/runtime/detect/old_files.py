@@ -1,4 +1,4 @@
-"""What files show of themselves just before an attempt; they are known again by that, however late.
+"""Positions and marks of files just before an attempt, by which the files are recognised later.
 
 Standard library only.
 """
@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import stat
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-HEAD = 1024  # bytes
-END = 4096  # bytes
+HEAD = 1024  # bytes of the mark at a file's beginning
+END = 4096  # bytes of the mark at a file's end
 
 
 def positions(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the ends of those files that hold anything, as positions for ``Tailer.restore``."""
+    """Return the ends of those files that are not empty, as positions for ``Tailer.restore``."""
     return [position for path in paths if (position := _position(path)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""Copying a task's output through to its job's streams. Standard library only, as all that the keeper has."""
+"""Copies a task's output to its job's streams. Standard library only, as all modules of the keeper."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import select
 from whesl.files import file_retry
 from whesl.runtime.detect.shared_output import Appended
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # the import of typing takes milliseconds
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
 
 _BLOCK = 1 << 20
-# Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
-# to a file system that thousands of tasks may share.
+# Seconds between two checks for output: while there is output, and the longest without output. A check makes
+# some calls to a file system that thousands of tasks may share.
 LOOK_FIRST = 0.02
 LOOK_LONGEST = 0.25
 
@@ -32,17 +32,17 @@ def copy(
     common: bool = False,
     patient: bool = True,
 ) -> None:
-    """Copy the output of a task's attempts through, in order, until the task is over and all is copied.
+    """Copy the output of a task's attempts in order, until the task has ended and all output is copied.
 
     Args:
-        directory: the task's.
-        name: of the stream: ``stdout`` or ``stderr``.
+        directory: the task's directory.
+        name: the stream: ``stdout`` or ``stderr``.
         out: the descriptor to write to.
-        over: set when no more will be printed.
-        idle: called now and then while nothing is printed.
-        common: whether ``out`` is a file that other tasks append to as well. It gets whole lines, and the
-            beginning of one only when the rest does not come.
-        patient: wait where another process copies this stream to such a file; else leave it to that.
+        over: set when no more output will come.
+        idle: called now and then while there is no output.
+        common: ``out`` is a file that other tasks append to as well. It gets whole lines; an incomplete line
+            is copied only when its rest does not come.
+        patient: wait while another process copies this stream to such a file; else leave it to that process.
     """
     copied = Copied(f"{directory}/copied-{name}")
     if common and not copied.hold(patient=patient):
@@ -67,7 +67,7 @@ def copy(
                 while view:
                     written = appended.append(view) if appended is not None else pass_on(view, out)
                     if not written:
-                        return  # the reader is gone: the task goes on, its output is in the files
+                        return  # the reader is gone: the task goes on, and its output is in the files
                     view = view[written:]
                     offset += written
                     copied.note(number, offset)
@@ -75,7 +75,7 @@ def copy(
                     again = len(block) == _BLOCK
                     break
         except OSError:
-            # The files cannot be reached, and that has lasted: looked at again while the task runs.
+            # The files have been out of reach for some time: try again while the task runs.
             following = again = False
         if again:
             continue
@@ -86,14 +86,19 @@ def copy(
         else:
             pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
             if pause == LOOK_LONGEST:
-                idle()  # the task is silent; its caller may use the time
+                idle()  # the caller may use the time while the task is silent
             over.wait(pause)
     if appended is not None:
         appended.close()
 
 
 def blocks(path: str, offset: int) -> Iterator[bytes]:
-    """Yield a file's content from an offset on, nothing when there is no such file. Raises OSError."""
+    """Yield a file's content from an offset on, nothing when there is no such file. Raises OSError.
+
+    Args:
+        path: the file.
+        offset: the first byte.
+    """
     source = -1
 
     def read() -> bytes:
@@ -106,7 +111,7 @@ def blocks(path: str, offset: int) -> Iterator[bytes]:
             return b""
         except OSError:
             if source >= 0:
-                file_retry.close(source)  # a stale handle is not to be used again
+                file_retry.close(source)  # a stale handle never recovers
                 source = -1
             raise
 
@@ -120,19 +125,24 @@ def blocks(path: str, offset: int) -> Iterator[bytes]:
 
 
 def pass_on(view: memoryview, out: int) -> int:
-    """Write as many bytes as the reader takes, and return how many; 0 when no reader is left."""
+    """Write as many bytes as the reader takes, and return their number; 0 without a reader.
+
+    Args:
+        view: the bytes.
+        out: the descriptor to write to.
+    """
     while True:
         try:
             return os.write(out, view)
         except BlockingIOError:
-            # Another process that shares the pipe has made it non-blocking: no output may be lost for that.
+            # Another process with the same pipe made it non-blocking: wait, so that no output is lost.
             select.select([], [out], [])
         except OSError:
             return 0
 
 
 class Copied:
-    """The file that says how far a stream was copied through, for the next keeper.
+    """The file with the position up to which a stream is copied, for the next keeper.
 
     Args:
         path: the file.
@@ -143,10 +153,10 @@ class Copied:
         self._place = -1
 
     def hold(self, *, patient: bool) -> bool:
-        """Be the only process that copies, as long as this one lives; False when another one does.
+        """Become the only process that copies, for its lifetime; False when another process copies.
 
         Args:
-            patient: wait until no other one does.
+            patient: wait until no other process copies.
         """
         try:
             self._open()
@@ -154,18 +164,23 @@ class Copied:
         except BlockingIOError:
             return False
         except OSError:
-            pass  # without locks, two that copy the same are as good as it gets
+            pass  # without locks, two processes may copy the same stream
         return True
 
     def position(self) -> tuple[int, int]:
-        """Return attempt and offset."""
+        """Return the recorded attempt and offset."""
         words: list[bytes] = []
         with contextlib.suppress(OSError):
             words = (file_retry.content(self._path) or b"").split()
         return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
 
     def note(self, number: int, offset: int) -> None:
-        """Write them down; where that fails for the moment, the next ones are."""
+        """Record the position; a failure is ignored, since later positions are recorded too.
+
+        Args:
+            number: the attempt's number.
+            offset: bytes of the attempt's stream that are copied.
+        """
         try:
             self._open()
             os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)

@@ -1,10 +1,10 @@
-"""Whether the files are there that a task was to leave: looked at once it has ended well, in bounded time.
+"""Checks the files that a task has promised, after its successful end, in bounded time.
 
-What cannot be looked at (a directory that cannot be read, a file system that does not answer) is neither
-missing nor wrong: it is not known. Links are followed, as the user has made them.
+A file that cannot be checked (in an unreadable directory, or on a file system that does not answer) is
+neither missing nor wrong, but unknown. Links are followed, since the user made them.
 
-Where a file system keeps names and attributes for a time before it asks its server again (NFS), what another
-node has just written may not be seen yet. There a broken promise is looked at again until that time is over.
+A file system that caches names and attributes (NFS) may not show another node's recent writes yet. There a
+broken promise is checked again until the time of caching is over.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 TIME = 60.0  # seconds for all promises of a task
 LAG = 35.0  # seconds; NFS keeps a directory's attributes for 30 (acdirmin)
-AGAIN = 0.5  # seconds between two looks
-_END = 8 << 20  # bytes: a program says at its end that it has ended well
+AGAIN = 0.5  # seconds between two checks
+_END = 8 << 20  # bytes at a file's end that are searched first, since a program reports success at its end
 _PIECE = 1 << 20
 _GONE = (FileNotFoundError, NotADirectoryError)
 
 
 class Look(NamedTuple):
-    """What was seen of a promise.
+    """The result of checking a promise.
 
-    ``wrong``: what is wrong, "" for nothing; of ``file``, or of the glob that no file has. ``unknown``: why
-    it could not be looked at.
+    ``wrong``: the defect of ``file`` (or of the glob without a matching file), "" for none. ``unknown``: why
+    the file could not be checked.
     """
 
     promise: Promise
@@ -48,11 +48,11 @@ class Look(NamedTuple):
 
 
 class Looking:
-    """Promises that are looked at in a thread of its own, since a dead file system does not answer.
+    """Checks promises in a separate thread, since a dead file system does not answer.
 
     Args:
-        promises: what was promised.
-        place: where a path of the rules is.
+        promises: the promises.
+        place: converts a path of the rules to the present path.
     """
 
     def __init__(self, promises: Sequence[Promise], place: Callable[[str], str]) -> None:
@@ -69,23 +69,23 @@ class Looking:
             self._left.remove(promise)
 
     def over(self) -> bool:
-        """Whether all paths were looked at, or the time for that is over."""
+        """Whether all paths are checked, or the time for checks is over."""
         return not self._left or time.monotonic() >= self._began + TIME
 
     def looks(self) -> list[Look]:
-        """Return a look at each path; paths that were not seen yet count as unknown."""
+        """Return the result for each path; unchecked paths count as unknown."""
         late = f"its file system did not answer within {TIME:g} s"
         return [*self._looks, *(Look(promise, unknown=late) for promise in tuple(self._left))]
 
 
 def looked(promise: Promise, place: Callable[[str], str], lag: float, until: float) -> Look:
-    """Return what is seen of a promise.
+    """Check a promise.
 
     Args:
-        promise: the file, and what has to hold of it.
-        place: where a path of the rules is.
-        lag: until when a file system may not show what another node has written, on the monotonic clock.
-        until: when the look has to come to an end, on the monotonic clock.
+        promise: the file and its promised properties.
+        place: converts a path of the rules to the present path.
+        lag: the time on the monotonic clock until which another node's writes may not be visible.
+        until: the deadline on the monotonic clock.
     """
     path, than = place(promise.path), None if promise.than is None else place(promise.than)
     try:
@@ -101,7 +101,7 @@ def looked(promise: Promise, place: Callable[[str], str], lag: float, until: flo
 
 
 def _wrong(promise: Promise, path: str, than: str | None, until: float) -> tuple[str, str]:
-    """Return a file and what is wrong with it; empty texts where nothing is."""
+    """Return a file and its defect; empty texts without a defect."""
     if promise.broken is Broken.MISSING or promise.needed:
         if next(found(path, until), None) is None:
             return path, f"{path} is missing: no file is called so"
@@ -117,7 +117,7 @@ def _wrong(promise: Promise, path: str, than: str | None, until: float) -> tuple
         newest = max(((is_.st_mtime_ns, file) for file, is_ in found(than, until)), default=(0, ""))
         older = [file for file, is_ in files if is_.st_mtime_ns < newest[0]]
         return _told(older, f"is older than {newest[1]}")
-    from whesl.runtime.detect.matcher import compile_patterns  # engines load long
+    from whesl.runtime.detect.matcher import compile_patterns  # a slow import
 
     assert promise.pattern is not None
     matcher = compile_patterns((promise.pattern,))
@@ -136,13 +136,13 @@ def _told(files: list[str], wrong: str) -> tuple[str, str]:
 
 
 def found(pattern: str, until: float) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files and directories that an absolute glob has, and what they are.
+    """Yield the files and directories that match an absolute glob, each with its status.
 
     Args:
-        pattern: the glob; where a file is called like it, that file.
-        until: when that has to come to an end, on the monotonic clock.
+        pattern: the glob; an existing file of that name is the only match.
+        until: the deadline on the monotonic clock.
 
-    Raises OSError where a directory or a file cannot be looked at, TimeoutError.
+    Raises OSError for an unreadable directory or file, TimeoutError at the deadline.
     """
     if not glob.has_magic(pattern) or os.path.lexists(pattern):
         if (status := _status(pattern)) is not None:
@@ -188,7 +188,7 @@ def has_line(file: str, matcher: Matcher, until: float) -> bool:
     Args:
         file: its path.
         matcher: the pattern.
-        until: as for ``found``.
+        until: the deadline on the monotonic clock.
 
     Raises OSError, TimeoutError.
     """
@@ -230,7 +230,7 @@ def _in_time(until: float) -> None:
 
 
 def _lags(pattern: str) -> bool:
-    """Whether the file system of a glob may show later what another node has written."""
+    """Whether the file system of a glob may show another node's writes with a delay."""
     folder = Path(pattern).parent
     while glob.has_magic(str(folder)) or not folder.exists():
         folder = folder.parent

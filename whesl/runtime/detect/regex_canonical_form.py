@@ -1,13 +1,12 @@
 r"""Patterns in one canonical form that hyperscan, google-re2 and PCRE read alike.
 
-A regular expression is the common subset of the three, rewritten so that nothing is left on which they
-differ: every character that is not alphanumeric becomes ``\xHH``, ``\s`` and its like become explicit
-classes (re2's lack the vertical tab), a character outside ASCII becomes the group of its UTF-8 bytes,
-and no class contains the line feed.
-Matching is on bytes and case-sensitive, unless ``(?i)`` stands first; ``^`` and ``$`` are the ends of a
-line. Refused, with a reason: back references, look-around, possessive and atomic groups, other flags,
-POSIX classes, line breaks, repeats above 1000, and whatever can match without consuming a byte, since
-it would be "found" in every line.
+A regular expression is in the common subset of the three engines, rewritten to remove their differences:
+every character that is not alphanumeric becomes ``\xHH``; ``\s`` and similar classes become explicit classes
+(those of re2 lack the vertical tab); a character outside ASCII becomes the group of its UTF-8 bytes; no class
+contains the line feed. Matching is on bytes and case-sensitive, unless ``(?i)`` stands first; ``^`` and ``$``
+are the ends of a line. Refused, with a reason: back references, look-around, possessive and atomic groups,
+other flags, POSIX classes, line breaks, repeats above 1000, and expressions that match without consuming a
+byte, since they would match every line.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _GROUP = re.compile(r"\(\?(?::|i:|P<[A-Za-z_][A-Za-z0-9_]*>)")
 _HEX = re.compile(r"[0-9a-fA-F]{2}")
 _CONTROL = {"t": 9, "v": 11, "f": 12, "a": 7}
 _BREAK = {"n": 10, "r": 13}
-# The insides of classes. None contains the line feed, so that no expression reaches over a line's end.
+# The content of classes. None contains the line feed, so that no expression reaches beyond a line's end.
 _CLASSES = {
     "d": r"\x30-\x39",
     "D": r"\x00-\x09\x0b-\x2f\x3a-\xff",
@@ -102,9 +101,9 @@ class _Translation:
     position: int = 0
     out: list[str] = field(default_factory=list)
     bare: list[str] = field(default_factory=list)
-    quantified: bool = True  # whether a quantifier would have nothing to stand on
+    quantified: bool = True  # a quantifier would have no preceding element
     ignore_case: bool = False
-    high: bool = False  # names a byte above 0x7f
+    high: bool = False  # the element is a byte above 0x7f
 
     def result(self) -> Canonical:
         if self.text.startswith("(?i)"):

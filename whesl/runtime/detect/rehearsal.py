@@ -1,10 +1,9 @@
-"""What a specification would have raised on logs that are there already: the same detectors, another reader.
+"""Runs a specification's detectors on existing logs, to find the exceptions that it would have raised.
 
-A log has no clock. So what depends on time is not judged: timers (HANG, SILENCE, PROGRESS) do not run, and
-every ``WITHIN`` counts as kept. What is no part of an output (nodes, disks, job exceptions) is not judged
-either. As with ``whesl exec --observe`` the log goes on after an exception; in a run whose exceptions are
-recovered, each one ends its attempt. What a line means to an exception is the same in all three
-(``Detectors``, ``transform``).
+A log has no times. So timers (HANG, SILENCE, PROGRESS) do not run, and every ``WITHIN`` counts as satisfied.
+Detections that do not read output (nodes, disks, job exceptions) do not run either. As with ``whesl exec
+--observe``, a log goes on after an exception, while in a real run each recovered exception ends its attempt.
+The detectors and the counting of exceptions are those of a real run (``Detectors``, ``transform``).
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ KEPT = 1000  # occurrences of an exception that are listed; all are counted
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an exception was raised: the line that completed it, counted from 1, and its offset in bytes.
+    """The place of a raised exception: the number of its last line, from 1, and the line's offset in bytes.
 
     For the end of the job ``line`` and ``offset`` are -1. ``number`` counts the exception's occurrences,
-    ``evidence`` how many lines it took, ``transformed_from`` what it was before it was counted.
+    ``evidence`` the lines of its evidence. ``transformed_from`` are its names before it was transformed.
     """
 
     exception: str
@@ -46,7 +45,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SignOfLife(msgspec.Struct, frozen=True, kw_only=True):
-    """How often the pattern of a timer was seen, and the last line that it was seen in (0: never)."""
+    """The number of matches of a timer's pattern, and the last matching line (0: none)."""
 
     exception: str
     pattern: str
@@ -55,7 +54,7 @@ class SignOfLife(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
-    """What would have been raised, in the order of the logs, and how often each exception was."""
+    """The exceptions that would have been raised, in the order of the logs, and the count of each."""
 
     occurrences: tuple[Occurrence, ...]
     counts: dict[str, int]
@@ -65,13 +64,13 @@ class Rehearsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rehearsal:
-    """Reads logs for one task and collects what they would have raised.
+    """Reads logs for one task and collects the exceptions that they would have raised.
 
     Args:
         spec: the specification.
         task: the task whose output the logs are.
         progress: called with the bytes read so far, after each piece.
-        decisive: as for ``Detectors``.
+        decisive: lines that show a cause of failure while the job still runs; None: none do.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class Rehearsal:
         """Read log files to their ends.
 
         Args:
-            logs: which sources each file has the lines of, by its path.
+            logs: by path of a file: the sources whose lines it contains.
 
         Raises UsageError for a file that cannot be read.
         """
@@ -113,14 +112,14 @@ class Rehearsal:
             self._read(Path(path), sources, compile_patterns(patterns))
 
     def ended(self, status: int) -> None:
-        """Take the end of the job, with an exit status as a shell gives it."""
+        """Handle the end of the job, with an exit status as a shell returns it."""
         raised = frozenset(self._seen)
         for detected in self._detectors.exited(status, 0.0):
             if not is_its_end(detected, raised):
                 self._raise(detected, "", -1)
 
     def result(self) -> Rehearsed:
-        """Return what was found so far."""
+        """Return the result so far."""
         return Rehearsed(
             occurrences=tuple(self._occurrences),
             counts=dict(self._counts),
@@ -135,7 +134,7 @@ class Rehearsal:
     def _read(self, path: Path, sources: Sequence[Source], matcher: Matcher) -> None:
         stream = matcher.open()
         offset = newlines = 0
-        ended = True  # the last byte was a line's end
+        ended = True  # the last byte ended a line
         with opened(path) as file:
             while data := file.read(READ_SIZE):
                 matches = stream.feed(data, offset)
@@ -161,17 +160,17 @@ class Rehearsal:
         """Give matches to the detectors, with the number of their lines.
 
         Args:
-            sources: what the file has the lines of.
-            matcher: where the patterns are.
-            matches: in the order of their lines.
+            sources: the sources whose lines the file contains.
+            matcher: the matcher with the patterns.
+            matches: the matches in the order of their lines.
             path: the file.
-            data: the piece that they were found with.
+            data: the piece of the file with the matches.
             base: the offset of the piece.
-            newlines: how many there are before it.
+            newlines: the number of line breaks before the piece.
         """
         at, line = 0, newlines + 1
         for match in matches:
-            # A line that began before this piece is the last one before it.
+            # A line that began before this piece is the last line before it.
             begin = max(0, match.line_offset - base)
             if begin < at:
                 at, line = 0, newlines + 1

@@ -13,7 +13,7 @@ from whesl.runtime.detect.matcher import compile_patterns
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sample that is not treated as its author says: a sentence, and the line of the file that it is in."""
+    """A sample whose result differs from its comment: a sentence, and the sample's line in the file."""
 
     text: str
     line: int
@@ -23,12 +23,12 @@ def run(spec: Spec, notes: Notes, engine: str = "auto") -> tuple[int, list[Failu
     """Run all sample lines of a file.
 
     Args:
-        spec: the compiled file; what it includes has samples of its own and is not looked at.
-        notes: what its comments say.
+        spec: the compiled file; included files have samples of their own, which do not run here.
+        notes: the samples from the file's comments.
         engine: ``auto``, ``hyperscan`` or ``re2``.
 
     Returns:
-        How many lines were run, and what is wrong with them.
+        The number of lines that were run, and the failures.
     """
     by_line = dict(_detections(spec))
     failures: list[Failure] = []

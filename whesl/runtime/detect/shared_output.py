@@ -1,14 +1,14 @@
-"""An output file that several tasks share: which bytes are which task's. Standard library only.
+"""An output file that several tasks share, and the owner of each byte. Standard library only.
 
-The first task writes to the file itself, and holds a lock on one byte far behind any content for that. A task
-that finds that byte locked writes to a file of its own. Its keeper appends that to the common file by whole
-lines, and writes down in a table which bytes they are. The first task's isolator leaves those bytes out.
+The first task writes to the file itself, and holds a lock on one byte far behind any content. A task that
+finds that byte locked writes to a file of its own. Its keeper appends that file to the common file by whole
+lines, and records the range of these bytes in a table. The first task's isolator skips these bytes.
 
-The table is a file below WHESL_HOME, there only while a file is shared. A keeper holds the table's lock
-while it appends and writes down what. So whoever reads the table after the common file knows of all bytes
-that were read. Whether there is a table an isolator asks now and then alone, since most files are nobody
-else's: a keeper whose table may have just been made waits for longer than that before it appends. Tasks
-within a task have tables of their own: what they print is the outer task's, too.
+The table is a file below WHESL_HOME that exists only while a file is shared. A keeper holds the table's lock
+while it appends and records. So a process that reads the table after the common file knows the owners of all
+bytes that it has read. Since most files have one task, an isolator checks only now and then for a table; a
+keeper whose table may be new waits longer than that before it appends. Tasks within a task have separate
+tables, since their output also belongs to the outer task.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ import zlib
 from whesl.files import file_retry
 from whesl.model import home
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
-_BEHIND = 1 << 62  # where the locked bytes are
-_WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment: who finds it runs in a task
+_RECORD = struct.Struct("<QQ")  # offsets of a piece's beginning and end
+_BEHIND = 1 << 62  # offset of the locked bytes
+_WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment, so a process with it runs in a task
 _PATIENCE = 0.5  # seconds
-_ASKED = 0.1  # seconds between two looks whether there is a table
-_SETTLED = 0.2  # seconds after which everybody knows of a table
+_ASKED = 0.1  # seconds between two checks for a table
+_SETTLED = 0.2  # seconds after which all isolators know a table
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 def take(path: str, environment: Mapping[str, str], numbers: Sequence[str] = ()) -> bool:
-    """Return whether a task is the one that writes to a file itself; it is, until its processes have ended.
+    """Whether a task becomes the writer of a file; it stays so until its processes have ended.
 
-    The lock's descriptor stays open, also in programs that take this process's place.
+    The lock's descriptor stays open across exec.
 
     Args:
         path: a regular file.
-        environment: of the task's caller.
-        numbers: of an element of a job array, those that no other element has; a file whose name has none of
-            them is that of all elements, and is no element's own.
+        environment: the environment of the task's caller.
+        numbers: numbers that identify an element of a job array; a file with none of them in its name belongs
+            to all elements, so no element becomes its writer.
 
-    Where the file system has no locks, each task is that one.
+    On a file system without locks, each task becomes the writer.
     """
     if numbers and _of_an_array(path, numbers):
         return False  # tasks on other hosts may not see this host's table
@@ -68,35 +68,35 @@ def take(path: str, environment: Mapping[str, str], numbers: Sequence[str] = ())
 
 
 def forget(path: str) -> None:
-    """Remove what was written down of a file; the task that writes to it itself is over."""
+    """Remove the table of a file whose writing task has ended."""
     with contextlib.suppress(OSError):
         os.unlink(_table(os.stat(path), _group(os.environ)))  # noqa: PTH108, PTH116
 
 
 def _of_an_array(path: str, numbers: Sequence[str]) -> bool:
-    """Whether a file seems to be that of a whole array: no number in its name is this element's alone."""
+    """Whether a file seems to belong to a whole array: its name has no number of this element alone."""
     named = "".join(letter if letter.isdecimal() else " " for letter in path).split()
     return set(numbers).isdisjoint(number.lstrip("0") or "0" for number in named)
 
 
 class Appended:
-    """A common file, appended to by one that is not the task that writes to it itself.
+    """A common file, for a task that is not its writer and appends to it.
 
     Args:
-        descriptor: the file, open for writing; all that is written here goes to its end.
+        descriptor: the file, open for writing; all bytes are appended at its end.
     """
 
     def __init__(self, descriptor: int) -> None:
-        # Of its own: siblings that inherited the same descriptor move its position.
+        # A new descriptor, since siblings with the inherited descriptor move its position.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(f"/proc/self/fd/{descriptor}", flags)
         self._place = _table(os.fstat(self._file), _group(os.environ))
         self._inode, self._seen = -1, 0.0
-        with contextlib.suppress(OSError):  # the first append makes the file otherwise
+        with contextlib.suppress(OSError):  # otherwise the first append makes the file
             os.close(self._locked())
 
     def append(self, content: memoryview) -> int:
-        """Append bytes, and return how many those were. Raises OSError when none could be."""
+        """Append bytes, and return their number. Raises OSError when no byte could be appended."""
         table = self._locked()
         try:
             time.sleep(max(0.0, self._seen + _SETTLED - time.monotonic()))
@@ -115,7 +115,7 @@ class Appended:
         os.close(self._file)
 
     def _locked(self) -> int:
-        """Return the open table, locked; one that was removed meanwhile is made anew."""
+        """Return the open, locked table; a table that was removed meanwhile is made again."""
         file_retry.make_directory(os.path.dirname(self._place))  # noqa: PTH120
         while True:
             table = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -133,7 +133,7 @@ class Appended:
 
 
 def _note(table: int, begin: int, end: int) -> None:
-    """Write a piece down: as the longer last one where it goes on behind that."""
+    """Record a piece; a piece that directly follows the last one extends it."""
     length = os.fstat(table).st_size // _RECORD.size * _RECORD.size
     if length:
         last = _RECORD.unpack(os.pread(table, _RECORD.size, length - _RECORD.size))
@@ -146,10 +146,10 @@ def _note(table: int, begin: int, end: int) -> None:
 
 
 class Foreign:
-    """The pieces of a common file that are other tasks'.
+    """The pieces of a common file that belong to other tasks.
 
     Args:
-        status: the file's.
+        status: the status of the file.
     """
 
     def __init__(self, status: os.stat_result) -> None:
@@ -158,7 +158,7 @@ class Foreign:
         self._asked = -_ASKED
 
     def present(self) -> bool:
-        """Whether there may be any such piece in what was read of the file before."""
+        """Whether the bytes read so far may contain pieces of other tasks."""
         if any(table.pieces for table in self._tables.values()):
             return True
         now = time.monotonic()
@@ -171,9 +171,9 @@ class Foreign:
         return False
 
     def pieces(self) -> list[tuple[int, int]]:
-        """Return where they begin and end, in order, all of those up to what was read of the file before.
+        """Return the ranges of other tasks' pieces in order, complete for all bytes read so far.
 
-        Raises OSError where it cannot be told.
+        Raises OSError when the table cannot be read.
         """
         found = [piece for place, table in self._tables.items() for piece in table.read(place)]
         return sorted(found)
@@ -193,9 +193,9 @@ class _Table:
             return self.pieces
         try:
             _lock_for_reading(table)
-            if (inode := os.fstat(table).st_ino) != self._inode:  # made anew
+            if (inode := os.fstat(table).st_ino) != self._inode:  # the table was made again
                 self._inode, self._before, self._latest = inode, self.pieces, []
-            # The last one that is known may have become longer.
+            # The last known piece may have become longer.
             known = max(len(self._latest) - 1, 0)
             content = os.pread(table, os.fstat(table).st_size, known * _RECORD.size)
         finally:
@@ -207,7 +207,7 @@ class _Table:
 
 
 def _hold(descriptor: int, group: int) -> None:
-    """Lock the byte of the one that writes to a file itself. Raises OSError when another one does."""
+    """Lock the byte of a file's writer. Raises OSError when another task is the writer."""
     wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _BEHIND + group, 1, 0)  # struct flock
     fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
 
@@ -221,7 +221,7 @@ def _lock(table: int, how: int) -> None:
 
 
 def _lock_for_reading(table: int) -> None:
-    """Lock a table whose writers need it for a moment. Raises BlockingIOError when one does not end."""
+    """Lock a table that writers hold briefly. Raises BlockingIOError when a writer holds it for long."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -233,7 +233,7 @@ def _lock_for_reading(table: int) -> None:
 
 
 def _group(environment: Mapping[str, str]) -> int:
-    """Return the number of the task within which a task runs, 0 for none."""
+    """Return a number for the outer task of a nested task, 0 for none."""
     return zlib.crc32(environment.get(_WITHIN, "").encode(errors="replace"))
 
 

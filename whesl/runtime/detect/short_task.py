@@ -1,6 +1,6 @@
-"""Whether an isolator is needed to judge a task that ends soon and well. Standard library only, on JSON.
+"""Decides whether a short, successful task needs an isolator. Standard library only, on JSON.
 
-Nothing is decided here that an isolator would decide otherwise: whatever is not certain is left to it.
+The decision never differs from an isolator's: every uncertain case is left to the isolator.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ import os
 
 from whesl.runtime.detect.shared_output import Foreign
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-LONGEST = 1.5  # seconds that a short task takes
+LONGEST = 1.5  # the longest run of a short task, seconds
 _TIMERS = frozenset({"hang", "silence", "progress"})
-# What a short task that ends well cannot have raised, or what others raise by a message.
+# Detections that a short, successful task cannot trigger, or that messages of others trigger.
 _QUIET = frozenset({"node", "count", "external", "predicted"})
-_MOST = 4 << 20  # bytes of output that are looked through
+_MOST = 4 << 20  # the most bytes of output that are searched
 _BOTH = ("stdout", "stderr")
 
 
 class Rules:
-    """What the rules look for in a task.
+    """The relevant content of a task's rules.
 
-    ``texts``: what a line of a stream has to contain to matter, by stream; b"" for any line.
-    ``readers``: exceptions that only read, and the streams that each reads.
+    ``texts``: by stream, texts of which a relevant line contains one; b"" for any line.
+    ``readers``: exceptions that only read output, with the streams that each reads.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Rules:
 
 
 def rules(setup: Mapping[str, Any]) -> Rules | None:
-    """Return what the rules look for; None where an isolator has to look from the beginning.
+    """Return the relevant content of a task's rules; None where the task needs an isolator from its start.
 
     Args:
         setup: the JSON of the task's ``Setup``.
@@ -64,7 +64,7 @@ def rules(setup: Mapping[str, Any]) -> Rules | None:
 
 
 def _taken(detection: Mapping[str, Any], found: Rules) -> set[str] | None:
-    """Take a detection in, and return the streams that it reads; None where an isolator has to look."""
+    """Add a detection, and return the streams that it reads; None where the task needs an isolator."""
     kind = detection["type"]
     if kind in _TIMERS and detection["timeout"] + detection["warmup"] <= 2 * LONGEST:
         return None
@@ -86,12 +86,12 @@ def _taken(detection: Mapping[str, Any], found: Rules) -> set[str] | None:
 
 
 class Output:
-    """What a task's streams hold, looked through as they grow.
+    """The output of a task's streams, searched as it grows.
 
     Args:
-        rules: what is looked for.
+        rules: the relevant content of the rules.
         files: the file of each stream; both may be the same.
-        begun: how long the files were before.
+        begun: the sizes of the files before the task, in bytes.
     """
 
     def __init__(self, rules: Rules, files: Mapping[str, str], begun: Mapping[str, int]) -> None:
@@ -103,7 +103,7 @@ class Output:
         self._read = dict(self._begun)
 
     def matters(self) -> bool:
-        """Whether anything that is new may be for an isolator."""
+        """Whether new output may need an isolator."""
         return any(self._look(file, streams) for file, streams in self._streams.items())
 
     def _look(self, file: str, streams: list[str]) -> bool:
@@ -131,7 +131,7 @@ class Output:
             os.close(descriptor)
 
     def unseen(self) -> tuple[str, ...]:
-        """Return what of the rules saw nothing, of a task that ended well (``Watch.unseen``)."""
+        """Return the detections without any input of a successful task (as ``Watch.unseen``)."""
         seen = {
             name for file, of in self._streams.items() for name in of if self._read[file] > self._begun[file]
         }

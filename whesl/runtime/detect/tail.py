@@ -1,19 +1,20 @@
-"""Follows growing files by path and hands their bytes out, each once, in bounded pieces.
+"""Follows growing files by path and returns their bytes, each once, in bounded pieces.
 
-inotify wakes the reader where the kernel knows of every write; on network file systems (``filesystem_type``),
-when the kernel has no watch to give, or with ``WHESL_TAIL=poll``, files are polled: every 5 ms while they
-grow, seldomer and seldomer up to 250 ms while they do not. A poll opens the file anew, because that is when
-NFS asks the server for the true size. Even with inotify each path is looked at once a second.
+inotify wakes the reader where the kernel knows every write. Files are polled on network file systems
+(``filesystem_type``), when the kernel has no free watch, or with ``WHESL_TAIL=poll``: every 5 ms while they
+grow, else more and more seldom, up to every 250 ms. A poll opens the file again, because NFS then asks the
+server for the true size. Even with inotify each path is checked once a second.
 
-Rotation (another file under the path, also by a changed link): the new file is held open at once, so that
-it may be renamed in its turn; the old one is read to its end, and left only once the new one has bytes, since
-a writer that has begun the new one is done with the old. A new file that begins with all that was read of the
-old one, or with the end of that, goes on behind it. A truncated or overwritten one is read from 0, unless it
-is empty at first and begins so, too. Not seen: a file that was truncated and grew past the old offset between
-two looks, with the same first KiB as before, and a file that came and went between two looks.
+Rotation puts another file under the path, by a rename or a changed link. The new file is opened at once, so
+that it may be renamed in its turn. The old file is read to its end, and left only when the new file has
+bytes, since its writer is then done with the old one. A new file that begins with all bytes read of the old
+file, or with the last of them, is read on behind these. A truncated or overwritten file is read from 0; if it
+is empty at first, its new content is checked in the same way. Two cases go unnoticed between two checks: a
+file that was truncated and grew past the old offset with the same first KiB, and a file that appeared and
+vanished.
 
-Nothing here blocks or touches what is not a regular file: a path is opened with O_PATH, judged, and only
-then opened for reading. A file that cannot be opened is kept and tried again; ``problems`` says why.
+No method blocks, and only regular files are opened: a path is opened with O_PATH, checked, and only then
+opened for reading. A file that cannot be opened is tried again later; ``problems`` says why.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from whesl.runtime.detect.filesystem_type import REMOTE, magic_of
 from whesl.runtime.detect.followed_file import FollowedFile, Known, UnfitError, open_file
 
 FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls
-SAFETY = 1.0  # seconds between two looks at a path that inotify watches
-READ_SIZE = 1 << 20  # bytes
-SEARCH_LIMIT = 10_000  # names of a directory that are searched for a rotated file
-QUEUE_LIMIT = 16  # files held for one path
+SAFETY = 1.0  # seconds between two checks of a path that inotify watches
+READ_SIZE = 1 << 20  # bytes of one read
+SEARCH_LIMIT = 10_000  # the most names of a directory that are searched for a rotated file
+QUEUE_LIMIT = 16  # the most open files of one path
 
-# inotify(7), struct inotify_event: watch, mask, cookie, length of the name that follows. Taken apart here,
-# since a program that prints much is heard of hundreds of times a second.
+# inotify(7), struct inotify_event: watch, mask, cookie, length of the following name. It is decoded here for
+# speed, since much output causes hundreds of events a second.
 _EVENT = struct.Struct("iIII")
-_EVENTS_SIZE = 1 << 14  # bytes of events that are read at once; unread events keep the descriptor readable
+_EVENTS_SIZE = 1 << 14  # bytes of events that one call reads; unread events keep the descriptor readable
 _OVERFLOW = int(inotify_simple.flags.Q_OVERFLOW)
 _MODIFIED = int(inotify_simple.flags.MODIFY)
 _MASK = (
     inotify_simple.flags.MODIFY
-    | inotify_simple.flags.ATTRIB  # reported when an open file loses its name as well
+    | inotify_simple.flags.ATTRIB  # also reported when an open file loses its name
     | inotify_simple.flags.MOVE_SELF
     | inotify_simple.flags.DELETE_SELF
 )
@@ -55,7 +56,7 @@ _MASK = (
 
 @dataclass(frozen=True)
 class Chunk:
-    """Bytes of a file from ``offset``. ``rotated``: they begin another file, or the file begins anew."""
+    """Bytes of a file from ``offset``. ``rotated``: they begin another file, or the same file again."""
 
     path: str
     offset: int
@@ -65,18 +66,18 @@ class Chunk:
 
 @dataclass(eq=False)
 class _Followed:
-    """A path, its files (the one that is read, then those that have taken its place), and when to look."""
+    """A path with its open files (the one being read, then its successors) and the time of the next check."""
 
     path: str
     files: list[FollowedFile] = field(default_factory=list)
-    fresh: bool = False  # the next chunk begins a file that is not the one before
+    fresh: bool = False  # the next chunk begins another file
     suspect: bool = True  # the path may lead to another file now
     more: bool = False  # the last read was full
     interval: float = FASTEST
     due: float = 0.0
-    problem: str = ""  # why it cannot be read now
-    missed: str = ""  # a sentence on bytes that could not be read
-    known: Known | None = None  # marks of the file before, which had gone when this one was found
+    problem: str = ""  # why the path cannot be read now
+    missed: str = ""  # a sentence on missed bytes
+    known: Known | None = None  # marks of the previous file, which was gone when the present one was found
 
     @property
     def file(self) -> FollowedFile | None:
@@ -91,10 +92,10 @@ class Tailer:
     """Follows several files. Not for use by several threads. Close it, or use it as a context manager."""
 
     def __init__(self, mode: str | None = None) -> None:
-        """Start with no file. ``mode``: ``auto`` or ``poll``; by default what WHESL_TAIL says."""
+        """Start without a file. ``mode``: ``auto`` or ``poll``; None: the value of WHESL_TAIL."""
         self._followed: dict[str, _Followed] = {}
         self._watches: dict[int, list[_Followed]] = {}
-        # What the kernel told the last time that it told of growth alone: mostly it is the same again.
+        # The events of the last pure growth: the next events are mostly equal.
         self._growth = b""
         self._grown: tuple[_Followed, ...] = ()
         self._inotify: Any = None
@@ -102,7 +103,7 @@ class Tailer:
             try:
                 self._inotify = inotify_simple.INotify(nonblocking=True)
             except OSError:
-                self._inotify = None  # no instance left for this user: poll
+                self._inotify = None  # this user has no inotify instance left: poll
 
     def __enter__(self) -> Tailer:
         return self
@@ -111,7 +112,7 @@ class Tailer:
         self.close()
 
     def close(self) -> None:
-        """Let all files go."""
+        """Close all files."""
         for path in tuple(self._followed):
             self.unfollow(path)
         if self._inotify is not None:
@@ -119,7 +120,7 @@ class Tailer:
             self._inotify = None
 
     def fileno(self) -> int | None:
-        """Return a descriptor that becomes readable when something happened; None when all is polled."""
+        """Return a descriptor that becomes readable at events; None when all files are polled."""
         return None if self._inotify is None else int(self._inotify.fileno())
 
     def follow(
@@ -130,11 +131,15 @@ class Tailer:
         own: bool = False,
         position: Mapping[str, Any] | None = None,
     ) -> int:
-        """Follow a path from ``offset`` bytes on (None: from its present end) and return where that is.
+        """Follow a path and return the offset at which reading begins.
 
-        It is 0 for a file that is not there yet, or is shorter than ``offset``. ``own``: as everywhere else
-        here, the offset counts the task's own bytes alone, of a file that other tasks append to as well.
-        ``position``: what the file was at that offset (``old_files``); it may have been replaced since.
+        The result is 0 for a file that does not exist yet, or is shorter than ``offset``.
+
+        Args:
+            path: the file.
+            offset: the first byte to read; None: the present end.
+            own: the offset counts only the task's own bytes in a file that other tasks append to.
+            position: the file's marks at the offset (``old_files``), since it may have been replaced.
         """
         before = self._followed.get(path)
         last = before.files[-1] if before is not None and before.files else None
@@ -162,7 +167,7 @@ class Tailer:
         return file.offset
 
     def unfollow(self, path: str) -> None:
-        """Let a path go; one that is not followed is no error."""
+        """Stop following a path; a path that is not followed is no error."""
         followed = self._followed.pop(path, None)
         while followed is not None and followed.files:
             self._drop(followed)
@@ -172,7 +177,7 @@ class Tailer:
         return tuple(self._followed)
 
     def problems(self) -> dict[str, str]:
-        """Return why paths cannot be read at present, or what may have been missed."""
+        """Return, by path, why it cannot be read at present, or which bytes may have been missed."""
         return {f.path: f.problem or f.missed for f in self._followed.values() if f.problem or f.missed}
 
     @property
@@ -181,23 +186,23 @@ class Tailer:
         return any(followed.more for followed in self._followed.values())
 
     def next_poll(self, now: float) -> float | None:
-        """Return when to call ``read`` next at the latest; None when nothing is followed."""
+        """Return the latest time for the next call of ``read``; None when no path is followed."""
         if self.pending:
             return now
         return min((followed.due for followed in self._followed.values()), default=None)
 
     def read(self, now: float, max_bytes: int = READ_SIZE, *, force: bool = False) -> list[Chunk]:
-        """Return what is new, at most ``max_bytes`` of each file (twice that when a file was rotated).
+        """Return new bytes, at most ``max_bytes`` of each file (twice that when a file was rotated).
 
         Args:
-            now: any clock in seconds, always the same.
-            max_bytes: per file.
-            force: look at polled files too that are not due.
+            now: seconds of one clock.
+            max_bytes: the most bytes of each file.
+            force: also read polled files that are not due.
         """
         self._take_events()
         chunks: list[Chunk] = []
         for followed in self._followed.values():
-            # A time far ahead means that the clock was set back.
+            # A due time far in the future means that the clock was set back.
             due = now >= followed.due or followed.due > now + 2 * SAFETY
             if force or followed.more or not followed.polled or due:
                 read = self._read(followed, now, max_bytes, force)
@@ -206,10 +211,9 @@ class Tailer:
         return chunks
 
     def grown(self) -> list[str] | None:
-        """Return the paths whose files have grown; None when ``read`` has to look, for whatever else it is.
+        """Return the paths whose files have grown; None when other events make a call of ``read`` necessary.
 
-        What is new in them is for ``peek`` and ``skip``, or for ``read``; it is told of only once. ``read``
-        has to be called all the same when ``next_poll`` says so: of polled files nothing is known here.
+        Each growth is reported once. ``read`` is also due at the time of ``next_poll``, for polled files.
         """
         grown = self._take_events()
         if grown is None:
@@ -220,28 +224,41 @@ class Tailer:
         return [followed.path for followed in grown]
 
     def peek(self, path: str, room: memoryview) -> int:
-        """Read what is next and return how many bytes it is; nothing is taken by that.
+        """Read the next bytes without taking them; return their number, -1 for unreadable or changed files.
 
-        Returns -1 when the file cannot be read, or is not as it was read.
+        Args:
+            path: the file.
+            room: takes the bytes.
         """
         return self._followed[path].files[0].peek(room)
 
     def skip(self, path: str, count: int, last: bytes) -> None:
-        """Take ``count`` bytes of what ``peek`` has seen; ``last`` are the last of them, 64 at most."""
+        """Take bytes that ``peek`` has read.
+
+        Args:
+            path: the file.
+            count: the number of bytes.
+            last: the last of these bytes, 64 at most.
+        """
         self._followed[path].files[0].skip(count, last)
 
     def give_back(self, path: str, count: int) -> None:
-        """Take back the last ``count`` bytes of the chunk that ``read`` gave of a path: they come again."""
+        """Return the last bytes of a path's chunk to the reader: ``read`` returns them again.
+
+        Args:
+            path: the file.
+            count: the number of bytes.
+        """
         followed = self._followed[path]
         file = followed.files[0]
         file.begin(file.offset - count)
         followed.more = True
 
     def unread(self) -> int:
-        """Return how many bytes wait at this moment, over all files and what has replaced them."""
+        """Return the number of bytes that wait now, over all files and their successors."""
         total = 0
         for followed in self._followed.values():
-            with contextlib.suppress(OSError):  # not there, or not to be seen: nothing to read
+            with contextlib.suppress(OSError):  # a missing or invisible file has no bytes to read
                 total += sum(max(0, file.size() - file.offset) for file in followed.files)
                 there = Path(followed.path).stat()
                 if (there.st_dev, there.st_ino) not in {file.identity for file in followed.files}:
@@ -249,7 +266,10 @@ class Tailer:
         return total
 
     def state(self, restart: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
-        """Return JSON-ready positions. ``restart`` gives smaller offsets for paths to be read again from."""
+        """Return positions as JSON builtins.
+
+        ``restart``: by path, a smaller offset from which to read again.
+        """
         states = []
         for followed in self._followed.values():
             file = followed.file if followed.known is None else None
@@ -271,10 +291,9 @@ class Tailer:
         return states
 
     def restore(self, states: Iterable[Mapping[str, Any]]) -> None:
-        """Follow the paths of a saved state from where they were.
+        """Follow the paths of a saved state from their saved positions.
 
-        A file that was renamed meanwhile is found by its inode in the same directory, read to its end, and
-        then followed by the new one. What was rotated away for good is named in ``problems``.
+        A renamed file is found by its inode in the same directory and read to its end before the new file.
         """
         for state in states:
             path, identity = str(state["path"]), (int(state["device"]), int(state["inode"]))
@@ -314,7 +333,7 @@ class Tailer:
         followed.missed = f"rotated away unseen after byte {known.offset}: lines may have been missed"
 
     def _take_events(self) -> Sequence[_Followed] | None:
-        """Take in what the kernel told, and return what has grown; None when it told of anything else."""
+        """Handle the kernel's events, and return the grown files; None when there were other events."""
         if self._inotify is None:
             return ()
         try:
@@ -361,10 +380,10 @@ class Tailer:
                     followed.missed = ""
             chunks = self._read_on(followed, size)
             while any(file.size() for file in followed.files[1:]):
-                # Once more, for what came before the new file had bytes.
+                # Read once more: bytes may have been written before the new file had any.
                 chunks = chunks or self._read_on(followed, size)
                 if chunks:
-                    followed.more = True  # the event of this change may have been handled already
+                    followed.more = True  # this change's event may have been handled already
                     break
                 old = followed.files[0]
                 known = followed.known or old.as_read(old.offset)
@@ -374,9 +393,11 @@ class Tailer:
                 chunks = self._read_on(followed, size)
         except OSError as error:
             followed.problem = _said(error)
-            followed.more = isinstance(error, BlockingIOError)  # its table is written: at once again
+            followed.more = isinstance(
+                error, BlockingIOError
+            )  # the table is being written: try again at once
             if error.errno == errno.ESTALE:
-                # The server has removed the file behind our back: whatever is at the path comes next.
+                # The file server has removed the file: the file that is now at the path comes next.
                 self._drop(followed)
                 followed.fresh = followed.suspect = True
             return []
@@ -389,7 +410,7 @@ class Tailer:
         if file.written_anew():
             known = file.as_read(file.offset)
             file.begin(0)
-            if not file.size():  # old lines may be written into the emptied file again
+            if not file.size():  # a program may write old lines into the emptied file again
                 followed.known = known
                 return []
             followed.fresh = True
@@ -403,9 +424,10 @@ class Tailer:
 
     @staticmethod
     def _succeed(followed: _Followed, known: Known, kept: int) -> bool:
-        """Begin with a path's first file, which takes the place of one of which so much was read.
+        """Begin to read the file that replaces a file with known marks.
 
-        ``kept``: how many of its first bytes are the end of that. Returns whether it begins with any of that.
+        ``kept``: how many of its first bytes are the old file's last bytes. Returns whether it begins with
+        old bytes.
         """
         file = followed.files[0]
         followed.known = None
@@ -417,7 +439,7 @@ class Tailer:
         return bool(kept)
 
     def _look(self, followed: _Followed) -> None:
-        """Take in the file that the path leads to, if it is another one than before."""
+        """Open the file that the path leads to, if it is another file than before."""
         try:
             found = open_file(followed.path)
         except FileNotFoundError:
@@ -439,26 +461,26 @@ class Tailer:
         try:
             self._take(followed, open_file(followed.path))
         except FileNotFoundError:
-            pass  # not there yet
+            pass  # the file does not exist yet
         except (OSError, UnfitError) as error:
             followed.problem = _said(error)
 
     def _take(self, followed: _Followed, file: FollowedFile, *, first: bool = False) -> None:
         followed.files.insert(0 if first else len(followed.files), file)
-        followed.suspect = True  # the file may have been renamed before it was watched
+        followed.suspect = True  # a rename before the watch has no event
         if self._inotify is None or magic_of(file.handle) in REMOTE:
             return
         try:
-            # By descriptor, so that it is this very file that is watched.
+            # The watch is by descriptor, so that it belongs to this very file.
             watch = int(self._inotify.add_watch(f"/proc/self/fd/{file.handle}", _MASK))
         except OSError:
-            return  # no watch left for this user: poll
+            return  # this user has no watch left: poll
         file.watch = watch
         self._growth = b""
         self._watches.setdefault(watch, []).append(followed)
 
     def _drop(self, followed: _Followed) -> None:
-        """Let the first file of a path go, if there is one."""
+        """Close the first file of a path, if there is one."""
         if not followed.files:
             return
         file = followed.files.pop(0)
@@ -469,7 +491,7 @@ class Tailer:
                 watching.remove(followed)
             if not watching:
                 self._watches.pop(file.watch, None)
-                with contextlib.suppress(OSError):  # the kernel removed it together with the file
+                with contextlib.suppress(OSError):  # the kernel removed the watch with the file
                     self._inotify.rm_watch(file.watch)
         file_retry.close(file.handle)
 

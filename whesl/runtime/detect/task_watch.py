@@ -1,7 +1,7 @@
-"""What the isolator uses: the files of one task tailed, matched and judged.
+"""The watch of one task's files for the isolator: reads, matches and judges them.
 
-``poll`` never blocks and reads a bounded amount; after it, timers are judged only when nothing is left to
-read, so that a line that stands in the file already always wins over the time-out that misses it.
+``poll`` never blocks and reads a bounded amount. Timers are judged only when nothing is left to read, so that
+a line that is in the file already always precedes the time-out for its absence.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from whesl.runtime.detect.followed_file import MARK
 from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
 
-MOST_MATCHES = 1000  # matches of a file that are judged at once: the event loop has other work, too
-DRAIN_SIZE = 64 << 20  # bytes that one drain reads, for the same reason
-SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
-NAMES_EVERY = 1.0  # seconds between two looks for files whose names have a pattern
+MOST_MATCHES = 1000  # the most matches of a file in one call, since the event loop has other work
+DRAIN_SIZE = 64 << 20  # the most bytes that one call of ``drain`` reads, since the event loop has other work
+SKIM_SIZE = 1 << 18  # the most bytes of a file that one call of ``skim`` reads
+NAMES_EVERY = 1.0  # seconds between two searches for new files that match a pattern of names
 _SNAPSHOT = 1
 _OUTPUT = Source(stream=Stream.OUTPUT)
 
 
 class _Reading:
-    """One file and the sources that it stands for (stdout and stderr are often the same file)."""
+    """One file and its sources (stdout and stderr are often the same file)."""
 
     def __init__(
         self, path: str, sources: list[Source], matcher: Matcher, offset: int, only_last: Set[Pattern]
@@ -46,11 +46,11 @@ class _Reading:
         self.take_last(only_last)
 
     def take_last(self, of: Set[Pattern]) -> None:
-        """Take only the last match of these patterns in what is read, where no other one matches."""
+        """Set the patterns of which only the last match counts, where no other pattern matches."""
         self.latest = frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of)
 
     def feed(self, data: bytes, offset: int) -> list[Match]:
-        """Return what the next bytes hold; where that is much, the rest is not taken (``next_offset``)."""
+        """Return the matches in the next bytes; after many, the rest stays unread (``next_offset``)."""
         if not self.latest:
             return self.stream.feed(data, offset, MOST_MATCHES)
         matches: list[Match] = []
@@ -71,12 +71,12 @@ class _Reading:
 
 
 class Watch:
-    """All detections of one task over its attempts. Not for use by several threads.
+    """All detections of one task over its attempts. For use by one thread.
 
-    ``detectors`` judge what is read, and are told of all else: the end of an attempt (after ``drain``),
-    nodes, disks, exceptions of the resource manager. ``seen_until``: what the attempt had written by then was
-    read, seconds since the epoch; what is found later was written after it, however late it is read.
-    ``drained``: ``drain`` has come to the end.
+    The watch gives output to ``detectors``; callers give them other events: the end of an attempt (after
+    ``drain``), nodes, disks, exceptions of the resource manager. ``seen_until``: all output up to this time,
+    seconds since the epoch, was read, so later finds were written after it. ``drained``: ``drain`` has read
+    all output.
     """
 
     def __init__(
@@ -94,66 +94,71 @@ class Watch:
         tail: str | None = None,
         decisive: DecisiveLines | None = None,
     ) -> None:
-        """Begin to watch. Make it before the attempt starts, since files are read from their present end.
+        """Begin to watch; before the attempt starts, since files are read from their present end.
 
         Args:
-            spec: the specification; what does not cover the task is left out.
+            spec: the specification; only exceptions that cover the task count.
             task: the task.
             sources: the file of each source. Files that detections name and that are missing here are taken
                 from the task's workspace; stdout and stderr are always watched when given, for silence.
             node: the name of this node, for the evidence.
             now: seconds since the epoch, as in all methods.
             engine: ``auto``, ``hyperscan`` or ``re2``.
-            offsets: where to begin instead, by path.
-            before: what files were at their offsets (``old_files.positions``).
-            began: when the attempt began, where it runs already; seconds since the epoch.
-            tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
-            decisive: as for ``Detectors``.
+            offsets: by path, the offset to begin at instead of the present end.
+            before: positions and marks of files before the attempt (``old_files.positions``).
+            began: the beginning of an attempt that runs already, seconds since the epoch.
+            tail: ``auto`` or ``poll``; None: the value of WHESL_TAIL.
+            decisive: lines that raise exceptions with a CAUSE detection before the attempt has ended.
 
-        Raises PatternError for a pattern that cannot be run, UsageError for a source without a file.
+        Raises PatternError for an invalid pattern, UsageError for a source without a file.
         """
         self._task = task
         self._engine = engine
         self.detectors = Detectors(spec, task, node, now, decisive)
         self._tailer = Tailer(tail)
         self._readings: dict[str, _Reading] = {}
-        # Used again and again: memory that is new costs more than what is read into it.
+        # Reused, since new memory costs more than reading into it.
         self._buffer = bytearray(SKIM_SIZE)
         self._room = memoryview(self._buffer)
         self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
-        self._left: int | None = None  # bytes that are left of what is drained
+        self._left: int | None = None  # bytes that remain to be drained
         self.drained = False
         self.seen_until = now if began is None else began
-        self._patterns: dict[str, list[Source]] = {}  # sources by their pattern of file names
+        self._patterns: dict[str, list[Source]] = {}  # by pattern of file names: its sources
         self._exceptions = spec.exceptions_of(task)
-        self._seen: set[Source] = set()  # sources of which any attempt has read something
-        self._too_many: set[str] = set()  # patterns that more files have than are followed
-        self._names_at = 0.0  # when new files are looked for
+        self._seen: set[Source] = set()  # sources that have had output in any attempt
+        self._too_many: set[str] = set()  # patterns that match more files than are followed
+        self._names_at = 0.0  # time of the next search for new files
         self._before = {str(position["path"]): position for position in before}
         self._open(sources, offsets or {})
         self._before = {}
 
     def close(self) -> None:
-        """Let all files go."""
+        """Close all files."""
         self._tailer.close()
 
     def fileno(self) -> int | None:
-        """Return a descriptor to poll for reading, the same for life; None when there is none."""
+        """Return a descriptor to poll for reading, which never changes; None without one."""
         return self._tailer.fileno()
 
     def next_deadline(self, now: float) -> float | None:
-        """Return when ``poll`` has to be called, at the latest, whether or not ``fileno`` is readable."""
+        """Return the latest time for the next call of ``poll``, even if ``fileno`` is not readable."""
         names = self._names_at if self._patterns else None
         times = (self._tailer.next_poll(now), self.detectors.next_deadline(now), names)
         return min((time for time in times if time is not None), default=None)
 
     def problems(self) -> dict[str, str]:
-        """Return the files that cannot be read now or were missed in part, each with the reason."""
+        """Return, by file, why it cannot be read now or was missed in part."""
         many = f"more than {named_files.MOST} files have this pattern: the others are not read"
         return self._tailer.problems() | dict.fromkeys(sorted(self._too_many), many)
 
     def poll(self, now: float, max_bytes: int = READ_SIZE) -> list[Detected]:
-        """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
+        """Read new output and return the exceptions that it raises, in order.
+
+        Args:
+            now: seconds since the epoch.
+            max_bytes: the most bytes of each file.
+        """
         self._take_names(now)
         found, _ = self._take(self._tailer.read(now, max_bytes), now)
         if not self._tailer.pending:
@@ -162,9 +167,9 @@ class Watch:
         return sorted(found, key=lambda detected: detected.order)
 
     def skim(self, now: float) -> bool:
-        """Read new output in which nothing matches; False when ``poll`` has to look at the rest.
+        """Read new output without matches; False when ``poll`` has to read the rest.
 
-        What ``poll`` would do, except that timers are not judged: call that when ``next_deadline`` comes.
+        This replaces ``poll``, except that it judges no timers: ``poll`` is still due at ``next_deadline``.
         """
         grown = self._tailer.grown()
         if grown is None:
@@ -188,7 +193,7 @@ class Watch:
                     return False
                 self._tailer.skip(path, count, bytes(self._room[max(begin, end - MARK) : end]))
                 if matches:
-                    # Signs of life, which raise nothing.
+                    # These matches are signs of life, which raise nothing.
                     self._judge(reading, matches, now)
                 self.detectors.output(count, now)
                 self._seen.update(reading.sources)
@@ -196,14 +201,14 @@ class Watch:
         return True
 
     def _all_seen(self, now: float) -> None:
-        """Note that all of the output was read, but for a file that took the place of one just now."""
+        """Note that all output was read, except in a file that has just replaced another."""
         self.seen_until = max(self.seen_until, now - SAFETY)
 
     def drain(self, now: float) -> list[Detected]:
-        """Read on in what had been written when this was first called; call it until all is ``drained``.
+        """Read the output that existed at the first call; call it until ``drained`` is True.
 
-        For the end of an attempt, before its exit status is judged. It comes back whenever it has found
-        something, or has read much. At the end unfinished lines are judged as they stand.
+        This is for the end of an attempt, before its exit status is judged. Each call returns after a find,
+        or after many bytes. At the end, unfinished lines are judged as they are.
         """
         found: list[Detected] = []
         if self._left is None or self.drained:
@@ -222,7 +227,7 @@ class Watch:
         return sorted(found, key=lambda detected: detected.order)
 
     def settle(self, exceptions: Set[str]) -> None:
-        """Raise these exceptions no more for what is printed in this attempt (``Detectors.settle``)."""
+        """Stop raising some exceptions for this attempt's output (``Detectors.settle``)."""
         if self.detectors.settle(exceptions):
             only_last = self.detectors.only_last()
             for reading in self._readings.values():
@@ -235,9 +240,14 @@ class Watch:
         *,
         offsets: Mapping[str, int] | None = None,
     ) -> None:
-        """Begin a new attempt: timers and windows anew, files from their present end (or ``offsets``).
+        """Begin a new attempt, with new timers and windows.
 
-        What the attempt before printed and nobody read is not the new one's. Without ``sources``: the same.
+        Unread output of the attempt before does not belong to the new attempt.
+
+        Args:
+            now: seconds since the epoch.
+            sources: the file of each source; None: as before.
+            offsets: by path, the offset to begin at; None: the present ends.
         """
         if sources is None:
             sources = {source: r.path for r in self._readings.values() for source in r.sources}
@@ -248,10 +258,10 @@ class Watch:
         self._open(sources, offsets or {})
 
     def unseen(self, *, failed: bool) -> tuple[str, ...]:
-        """Return what of the rules could not see anything so far: files that never were, empty streams.
+        """Return the detections without any input so far: files that never existed, empty streams.
 
         Args:
-            failed: the program has; a sound one prints nothing on standard error, which is not told.
+            failed: the program has failed; a successful one may leave standard error empty, which is normal.
         """
         told: list[str] = []
         missing: set[Source] = set()
@@ -275,9 +285,9 @@ class Watch:
         return {source for of in self._patterns.values() for source in of}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return everything that a restarted isolator needs, JSON-ready.
+        """Return the state that a restarted isolator needs, as JSON builtins.
 
-        What ``poll`` returned before is in it as seen: write both down together.
+        It counts all results of ``poll`` as seen, so the caller has to record both together.
         """
         restart = {path: r.stream.restart_offset for path, r in self._readings.items()}
         return {
@@ -290,9 +300,13 @@ class Watch:
         }
 
     def restore(self, state: Mapping[str, Any], now: float) -> None:
-        """Take up the snapshot of a watch of the same task, specification and sources.
+        """Restore the snapshot of a watch of the same task, specification and sources.
 
-        What was written meanwhile is read by the next polls, once. Raises UsageError for another version.
+        The next polls read the output since then, once. Raises UsageError for another version.
+
+        Args:
+            state: the result of ``snapshot``.
+            now: seconds since the epoch.
         """
         if state["version"] != _SNAPSHOT:
             raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
@@ -312,7 +326,7 @@ class Watch:
 
     def _open(self, sources: Mapping[Source, str], offsets: Mapping[str, int]) -> None:
         wanted = self.detectors.sources()
-        # What is looked for in all output has no file of its own.
+        # The source of all output has no file of its own.
         places = {source: path for source, path in sources.items() if source != _OUTPUT}
         for source in wanted:
             if source not in places and source != _OUTPUT:
@@ -336,11 +350,11 @@ class Watch:
             self._follow(path, of, offsets.get(path))
         for path, of in self._patterns.items():
             for name in named_files.found(path):
-                # Where offsets are known, what is not among them has come since.
+                # With known offsets, a file without one is new.
                 self._follow(name, of, offsets.get(name, 0 if offsets else None))
 
     def _follow(self, path: str, sources: list[Source], offset: int | None) -> None:
-        """Read a file from an offset on, or from its present end; one that is read already goes on."""
+        """Read a file from an offset on, or from its present end; a followed file continues."""
         known = self._readings.get(path)
         if known is not None:
             sources = list(dict.fromkeys((*known.sources, *sources)))
@@ -355,7 +369,7 @@ class Watch:
         self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
 
     def _take_names(self, now: float, *, force: bool = False) -> None:
-        """Look for new files whose names have a pattern; they are read from their beginning."""
+        """Search for new files that match a pattern of names; they are read from their beginning."""
         due = now >= self._names_at or self._names_at > now + 2 * NAMES_EVERY  # the clock was set back
         if not self._patterns or not (due or force):
             return
@@ -380,7 +394,7 @@ class Watch:
         return self._matchers[patterns]
 
     def _take(self, chunks: list[Chunk], now: float) -> tuple[list[Detected], int]:
-        """Judge what was read; return what it raises, and how many bytes were taken."""
+        """Judge chunks; return the exceptions that they raise, and the number of bytes taken."""
         found: list[Detected] = []
         taken = 0
         for chunk in chunks:

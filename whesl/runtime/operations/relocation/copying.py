@@ -174,7 +174,7 @@ def _copy_attributes(reader: int, writer: int) -> None:
         return
     for name in names:
         if name.startswith("security."):
-            continue  # the system sets security labels, and this user's copy may not get the file's capabilities
+            continue  # the system sets security labels; capabilities may not pass to this user's copy
         with contextlib.suppress(OSError):  # the new file system may not take them
             os.setxattr(writer, name, os.getxattr(reader, name))
 
