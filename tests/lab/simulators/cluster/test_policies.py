@@ -1,4 +1,4 @@
-"""The loop in C, that in plain Python and a slow reference give the same attempts; what each policy promises."""
+"""Loops in C, in plain Python and a slow reference give the same attempts; policies keep their promises."""
 
 from __future__ import annotations
 
