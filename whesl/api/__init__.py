@@ -142,17 +142,12 @@ def rehearse(rules: str | Path, *logs: str | Path, status: int | None = None) ->
     from whesl.language import shipped_policy
     from whesl.language.patterns_and_places import Source, Stream
     from whesl.model.workflow import Task
-    from whesl.runtime.detect.rehearsal import Rehearsal
-    from whesl.runtime.diagnose.diagnosing import decisive_lines
+    from whesl.runtime.diagnose.diagnosing import rehearsed
 
     spec = language.load(shipped_policy.place(str(rules))).for_any_job()
     streams = [Source(stream=stream) for stream in (Stream.STDOUT, Stream.STDERR, Stream.OUTPUT)]
     task = Task(id="rehearse/job", step="job")
-    rehearsal = Rehearsal(spec, task, decisive=decisive_lines(spec))
-    rehearsal.read({str(log): streams for log in logs})
-    if status is not None:
-        rehearsal.ended(status)
-    return rehearsal.result()
+    return rehearsed(spec, task, {str(log): streams for log in logs}, status)
 
 
 def why(

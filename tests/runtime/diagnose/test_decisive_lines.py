@@ -49,3 +49,23 @@ def test_a_rehearsal_counts_decisive_lines(tmp_path: Path, classes: str, raised:
     rules.write_text(RULES.format(classes))
     log.write_text(f"step 1\n{ECC}\n{FULL}\n{ECC}\n")
     assert [each.line for each in api.rehearse(rules, log).occurrences] == raised
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "raised"),
+    [
+        (FULL, 1, [("BAD", 51)]),
+        (FULL, None, [("BAD", 51)]),
+        (FULL, 0, []),
+        ("KeyError: 'x'", 1, []),
+        ("srun: error: Node failure on nid005012", 1, [("BAD", 51)]),  # told while it ran, and not again
+    ],
+)
+def test_a_rehearsal_looks_into_the_log_at_its_end(
+    tmp_path: Path, log: str, status: int | None, raised: list[tuple[str, int]]
+) -> None:
+    rules, file = tmp_path / "rules.esl", tmp_path / "log"
+    rules.write_text(RULES.format("filesystem-full, node-lost"))
+    file.write_text("".join(f"step {n} loss 2.{n}\n" for n in range(50)) + log + "\n")
+    found = api.rehearse(rules, file, status=status)
+    assert [(each.exception, each.line) for each in found.occurrences] == raised

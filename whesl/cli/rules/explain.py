@@ -172,18 +172,13 @@ def _task(spec: Spec, workflow: Workflow | None, job: str) -> Task:
 
 
 def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, named: bool) -> Rehearsed:
-    from whesl.runtime.detect.rehearsal import Rehearsal
-    from whesl.runtime.diagnose.diagnosing import decisive_lines
+    from whesl.runtime.diagnose.diagnosing import rehearsed
 
     if not named:
         spec = spec.for_any_job()
     files = _files(spec, logs)
     with _progress(sum(Path(path).stat().st_size for path in files)) as tell:
-        rehearsal = Rehearsal(spec, task, progress=tell, decisive=decisive_lines(spec))
-        rehearsal.read(files)
-    if status is not None:
-        rehearsal.ended(status)
-    return rehearsal.result()
+        return rehearsed(spec, task, files, status, tell)
 
 
 def _files(spec: Spec, logs: Sequence[str]) -> dict[str, list[Source]]:
@@ -248,7 +243,8 @@ def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
             if item.exception != name or shown >= most:
                 continue
             shown += 1
-            where = f"{item.file}:{item.line} (byte {item.offset})" if item.line > 0 else "at the end"
+            byte = f" (byte {item.offset})" if item.offset >= 0 else ", at the end"
+            where = f"{item.file}:{item.line}{byte}" if item.line > 0 else "at the end"
             via = f" [{item.detail}]" if item.detail else ""
             after = f" after {item.evidence} lines" if item.evidence > 1 else ""
             yield f"  {where}{after}{via}: {_printable(item.text)}"

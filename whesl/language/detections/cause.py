@@ -45,7 +45,7 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
         return f"the job's output says that the cause of its failure is {named}{sure}"
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return "what the job died of, beyond lines that tell it while the job runs: `whesl why LOG` says it"
+        return ""
 
     def causes(self) -> tuple[CauseClass, ...]:
         return self.classes

@@ -15,7 +15,7 @@ import msgspec
 
 from whesl.language.patterns_and_places import Pattern, Source
 from whesl.language.spec import Spec
-from whesl.model.evidence import Detected, History
+from whesl.model.evidence import Cause, Detected, History
 from whesl.model.workflow import Task
 from whesl.runtime.detect.compressed_logs import opened
 from whesl.runtime.detect.core import DecisiveLines, Detectors
@@ -117,6 +117,16 @@ class Rehearsal:
         for detected in self._detectors.exited(status, 0.0):
             if not is_its_end(detected, raised):
                 self._raise(detected, "", -1)
+
+    @property
+    def asks_for_a_cause(self) -> bool:
+        """Whether nothing was raised, and an exception waits for the cause of the job's failure."""
+        return not self._seen and self._detectors.hears_causes
+
+    def diagnosed(self, cause: Cause) -> None:
+        """Take the cause of the job's failure."""
+        for detected in self._detectors.diagnosed(cause, 0.0):
+            self._raise(detected, cause.file, cause.line)
 
     def result(self) -> Rehearsed:
         """Return the result so far."""

@@ -1,15 +1,18 @@
-"""From files, or from a line of a running job, to a diagnosis."""
+"""From files, or from a line of a running job, to a diagnosis, or to what rules make of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.patterns_and_places import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
+from whesl.model.workflow import Task
+from whesl.runtime.detect.rehearsal import Rehearsal, Rehearsed
 from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry
 from whesl.runtime.diagnose.prepared import prepared
 from whesl.runtime.diagnose.ranking import diagnose, told_by_accounting
@@ -129,6 +132,39 @@ def decisive_lines(spec: Spec) -> DecisiveLines | None:
         for detection in exception.detections
     )
     return DecisiveLines() if waits else None
+
+
+def rehearsed(
+    spec: Spec,
+    task: Task,
+    logs: Mapping[str, Sequence[Source]],
+    status: int | None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Rehearsed:
+    """Return the exceptions that a job with these logs would have raised, also by the cause of its failure.
+
+    As in a job, the cause counts where no line has raised an exception, and goes before the exit status. A
+    pipe is read once, so that its cause is not looked for.
+
+    Args:
+        spec: the specification.
+        task: the task whose output the logs are.
+        logs: which sources each file has the lines of, by its path.
+        status: the job's exit status as a shell gives it; None where it is unknown.
+        progress: called with the bytes read so far, after each piece.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    rehearsal = Rehearsal(spec, task, progress=progress, decisive=decisive_lines(spec))
+    rehearsal.read(logs)
+    if status != 0 and rehearsal.asks_for_a_cause and all(Path(log).is_file() for log in logs):
+        found = cause(diagnose_files(list(logs)))
+        if found is not None:
+            rehearsal.diagnosed(found)
+    if status is not None:
+        rehearsal.ended(status)
+    return rehearsal.result()
 
 
 def _decisive(entry: Entry) -> bool:
