@@ -195,6 +195,33 @@ MANAGERS = (
         "executor for Slurm, which needs a login node with ssh, was not tried. Newer releases of FastAPI, Starlette and "
         "Pydantic than these refuse Covalent's own requests (status 422).",
     ),
+    Manager(
+        name="Globus Compute",
+        packages=("globus-compute-endpoint==4.19.0",),
+        setting="the command of the `ShellFunction`; `scheduler_options` of the provider for `--no-kill`",
+        sees=(r"^done: 0 0$",),
+        jobs=1,
+        remark="The endpoint's engine alone, which needs no login: the recipe gives it tasks as the endpoint does for "
+        "those that come from Globus's service. The engine's block is one job, in which both tasks run.",
+    ),
+    Manager(
+        name="TaskVine",
+        program="vine_worker",
+        debian="cctools 8, built from its sources",
+        setting="the task's command, here a rule of Makeflow with `-T vine`",
+        sees=(r"^# COMPLETED",),
+        jobs=1,
+        remark="The worker is one job. It runs each task in a directory of its own and returns declared files only, as "
+        "Work Queue's does. Debian's coop-computing-tools has no TaskVine.",
+    ),
+    Manager(
+        name="Galaxy",
+        packages=("galaxy-web-apps==26.1.2",),
+        setting="the tool's `command`; `job_--nodes` and `job_--no-kill` of the environment in `job_conf.yml`",
+        sees=(r"^make ok 0$", r"^use ok 0$"),
+        remark="Galaxy's server submits by its runner `cli` with the plug-in `Slurm`. The second tool's input is a file of "
+        "the first one, so that Galaxy runs them one after the other.",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -222,45 +249,33 @@ ELSEWHERE = (
 UNTRIED = (
     Untried(
         "Nextflow",
-        "PyPI's package is a launcher that fetches the program from Nextflow's own site",
-        "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` in `nextflow.config`, and "
-        "`process.clusterOptions = '--nodes=3 --no-kill'`",
+        "PyPI has launchers alone, which fetch the program from Nextflow's own site",
+        "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` and "
+        "`process.clusterOptions = '--nodes=3 --no-kill'` in `nextflow.config`; a script with a first line `#!` of its own "
+        "is run by that one",
     ),
     Untried(
         "Cromwell",
         "in none of PyPI, npm and Debian",
-        "`whesl exec -e /p/me/rules.esl -- ${job_shell} ${script}` in the `--wrap` of the back end's `submit`",
-    ),
-    Untried(
-        "Galaxy",
-        "PyPI has the server (26.1.2); one with a job runner was not set up",
-        "`whesl exec -e /p/me/rules.esl --` before the tool's `command`; `nativeSpecification: --nodes=3 "
-        "--no-kill` of the destination in `job_conf.yml`",
+        "`command <<< whesl exec -e /p/me/rules.esl -- ./app >>>` of the task; `--nodes=3 --no-kill` in the back end's "
+        "`submit`. Not `whesl exec` in `submit`: Cromwell's script writes the file `rc` after a failure, too, and so "
+        "Cromwell would see it before the recovery",
     ),
     Untried(
         "Pegasus",
-        "PyPI has its Python API alone, not the planner, nor HTCondor",
-        "a transformation's `pfn` is a script that calls `whesl exec`",
+        "PyPI has its parts in Python, and HTCondor's bindings; neither the planner nor HTCondor's daemons are to be had",
+        "the profiles `gridstart.launcher` (`whesl`, with its path) and `gridstart.launcher.arguments` "
+        "(`exec -e /p/me/rules.esl --`) of the job or the site, which stand before pegasus-kickstart",
     ),
     Untried(
-        "PyCOMPSs/COMPSs",
-        "PyPI's package is sources that did not build without the runtime in Java",
-        '`@binary(binary="whesl", args="exec -e /p/me/rules.esl -- ./app {{file}}")`',
+        "PyCOMPSs",
+        "PyPI's package fetches the runtime from COMPSs's own site while it is installed",
+        '`@binary(binary="whesl", args="exec -e /p/me/rules.esl -- ./app {{file}}")` above `@task`',
     ),
     Untried(
         "Swift/T",
         "in none of PyPI, npm and Debian",
-        '`app (file o) f() { "whesl" "exec" "-e" "rules.esl" "--" "./app" o }`',
-    ),
-    Untried(
-        "Globus Compute",
-        "an endpoint logs in to a service in the web",
-        '`ShellFunction("whesl exec -e rules.esl -- ./app")`; `scheduler_options: "#SBATCH --no-kill"` of the provider',
-    ),
-    Untried(
-        "TaskVine",
-        "neither PyPI nor Debian 12 has a release with it",
-        '`vine.Task("whesl exec -e rules.esl -- ./app")`, with the rules as an input of the task',
+        '`app (file o) f(file i) { "whesl" "exec" "-e" "/p/me/rules.esl" "--" "./app" @i @o; }`',
     ),
 )
 
