@@ -8,7 +8,7 @@ import shlex
 
 import msgspec
 
-from tests.neutrality.records import Act, Case, Feature, Kind, Rules, Way
+from tests.neutrality.records import CONTROLS, Act, Case, Feature, Kind, Rules, Way
 
 HEAD = """\
 DECLARE ENTITY WMS, JOB
@@ -137,7 +137,8 @@ def applies(case: Case, table: dict[str, Feature], way: Way, manager: str) -> bo
     if way.command == "run" and any(feature.arguments for feature in features):
         return False  # what stands behind ``whesl run SCRIPT --`` goes to sbatch
     return all(
-        _has(manager, feature) and (not feature.ways or way.name in feature.ways) for feature in features
+        _has(manager, feature) and (not feature.ways or way in CONTROLS.values() or way.name in feature.ways)
+        for feature in features
     )
 
 
