@@ -1,4 +1,4 @@
-"""Jobs that are lost before anybody but their scheduler knows of them."""
+"""Jobs that wait or are lost before anybody but their scheduler knows of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from tests.runtime.coordinator.world import World
 from whesl.managers.resource.port import JobRecord
 from whesl.managers.workflow.submission.once import Ledger, Submission
 from whesl.model.states import JobState
-from whesl.runtime.coordinator.client import unregistered_job_requeue
+from whesl.runtime.coordinator.client import unregistered_jobs
 from whesl.runtime.coordinator.client.journal_state import Known
-from whesl.runtime.coordinator.client.unregistered_job_requeue import LostStarts
+from whesl.runtime.coordinator.client.unregistered_jobs import UnregisteredJobs
+from whesl.runtime.wire.messages import Command
 
 
 class Scheduler:
@@ -46,10 +47,20 @@ class Site:
         directory.mkdir(parents=True)
         Ledger(directory, "w/a").write(Submission(number=1, job="42"))
         known = lambda _home, _since: Known(state=self.coordinator.state)  # noqa: E731 - a stand-in
-        monkeypatch.setattr(unregistered_job_requeue, "known_state", known)
+        monkeypatch.setattr(unregistered_jobs, "known_state", known)
         self.scheduler = Scheduler(**options)
         self.said: list[str] = []
-        self.starts = LostStarts(home, "w", self.scheduler, 60, self.said.append)  # type: ignore[arg-type]  # what is used of it
+        self.told: list[dict[str, str]] = []
+        monkeypatch.setattr(unregistered_jobs, "request", self._request)
+        self.starts = UnregisteredJobs(home, "w", self.scheduler, 60, self.said.append)  # type: ignore[arg-type]  # what is used of it
+
+    def _request(self, home: Path, message: Command, timeout: float) -> None:
+        self.told.append(message.arguments)
+        self.coordinator.tell("run", message)
+
+    def wait(self, reason: str) -> None:
+        self.scheduler.record = JobRecord(id="42", state=JobState.PENDING, reason=reason)
+        self.starts.look()
 
     def lose(self) -> None:
         self.scheduler.record = JobRecord(
@@ -120,3 +131,32 @@ def test_who_forbids_a_second_run_is_obeyed(tmp_path: Path, monkeypatch: pytest.
         site.starts.look()
     assert site.scheduler.again == []
     assert site.said == []
+
+
+def test_why_a_job_waits_is_said_once_and_shown_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job of more nodes than there are showed no reason; who had started it had to ask squeue."""
+    site = Site(tmp_path, monkeypatch)
+    site.wait("PartitionNodeLimit")
+    assert not site.said and not site.told, "a job may wait for a moment"
+    site.wait("PartitionNodeLimit")
+    assert site.said == ["w/a (job 42) waits: PartitionNodeLimit"]
+    assert site.coordinator.task("a").reason == "job 42 waits: PartitionNodeLimit"
+    for reason in ("2 jobs ahead", "2 jobs ahead", "1 jobs ahead", "1 jobs ahead", "PartitionNodeLimit"):
+        site.wait(reason)
+    assert site.said[1:] == ["w/a (job 42) waits: 2 jobs ahead"]
+    assert site.coordinator.task("a").reason == "job 42 waits: 1 jobs ahead"
+    site.coordinator.register("a", job="42")
+    assert site.coordinator.task("a").reason == ""
+
+
+def test_a_task_that_waits_for_another_one_of_its_workflow_is_not_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = Site(tmp_path, monkeypatch).coordinator.state
+    record = JobRecord(id="42", state=JobState.PENDING, reason="Dependency")
+    children = [task.id for task in state.workflows["w"].workflow.tasks if task.parents]
+    assert unregistered_jobs.waiting(state, dict.fromkeys([*children, "w/a"], record)) == {
+        "w/a": "Dependency"
+    }

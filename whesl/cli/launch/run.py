@@ -43,7 +43,7 @@ from whesl.report.live_records import Feed
 from whesl.report.report_builder import summarise
 from whesl.runtime.coordinator.client import unheard_task_outcomes
 from whesl.runtime.coordinator.client.start import begin, ensure_running
-from whesl.runtime.coordinator.client.unregistered_job_requeue import LostStarts
+from whesl.runtime.coordinator.client.unregistered_jobs import UnregisteredJobs
 from whesl.runtime.wire import keys
 from whesl.runtime.wire.client import request
 from whesl.runtime.wire.messages import RegisterWorkflow
@@ -172,10 +172,11 @@ def run(
             if placement and known.user_instances:
                 say = partial(_plain, notices)
                 stack.enter_context(placement_setup.placed(placement, say, act=not observe))
-            if not observe:
-                every = max(_LEAST_LOOK, ready.plan.poll)
-                say = partial(_plain, notices)
-                stack.enter_context(LostStarts(home, ready.workflow.id, scheduler(name), every, say))
+            every = max(_LEAST_LOOK, ready.plan.poll)
+            say = partial(_plain, notices)
+            stack.enter_context(
+                UnregisteredJobs(home, ready.workflow.id, scheduler(name), every, say, act=not observe)
+            )
             try:
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:

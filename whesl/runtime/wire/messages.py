@@ -255,7 +255,7 @@ class Query(Message, frozen=True, kw_only=True, tag="query"):
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """A command. ``action``: resume, pause, cancel (a task), stop, forget-node, add-node or job-ended."""
+    """A command. ``action``: resume, pause, cancel (a task), stop, {forget,add}-node or job-{ended,waits}."""
 
     id: str
     action: str

@@ -153,6 +153,25 @@ def test_a_lost_batch_host_is_told_while_the_job_has_not_ended() -> None:
     assert not flux_command_output.job_record(ENDED, NAMES, {0}).batch_host_lost
 
 
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (
+            {"annotations": {"sched": {"reason_pending": "insufficient resources", "jobs_ahead": 2}}},
+            "insufficient resources",
+        ),
+        ({"urgency": 0}, "held: its urgency is 0"),
+        ({"dependencies": ["begin-time=1795000000.000"]}, "dependencies: begin-time=1795000000.000"),
+        ({}, "waits for nodes to become free"),
+        ({"state": "PRIORITY"}, ""),
+    ],
+)
+def test_why_a_job_waits_is_told_as_long_as_it_waits(said: dict[str, Any], reason: str) -> None:
+    waits = {"id": 1, "state": "SCHED", "urgency": 16, **said}
+    assert flux_command_output.job_record(waits, NAMES, ()).reason == reason
+    assert flux_command_output.job_record({**waits, "state": "RUN"}, NAMES, ()).reason == ""
+
+
 @pytest.mark.parametrize("damage", [{"id": None, "state": None}, {"ranks": "[77]"}, {"t_submit": "x"}])
 def test_a_damaged_record_is_no_state(damage: dict[str, Any]) -> None:
     info = {**ENDED, **damage}

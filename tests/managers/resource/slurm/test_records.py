@@ -233,6 +233,8 @@ def test_node_words(word: str, state: NodeState) -> None:
 def test_reasons_are_explained() -> None:
     assert "two minutes" in reason_text("BeginTime")
     assert "never run" in reason_text("DependencyNeverSatisfied")
+    assert "quality of service" in reason_text("QOSMaxNodePerUserLimit")
+    assert "limit of the account" in reason_text("AssocGrpCpuLimit")
     assert reason_text("SomethingNew") == "SomethingNew"
     assert reason_text("None") == reason_text("(null)") == ""
 

@@ -177,7 +177,7 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
             name=str(info.get("name") or ""),
             state=state,
             raw_state=word,
-            reason=f"{kind}: {note}".strip(": ") if kind or note else "",
+            reason=f"{kind}: {note}".strip(": ") or (_waits(info) if state is JobState.PENDING else ""),
             nodes=nodes,
             batch_host=nodes[0] if nodes and started else "",
             batch_host_lost=bool(ranks) and not state.ended and ranks[0] in lost,
@@ -188,6 +188,18 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
         )
     except (KeyError, ValueError, TypeError) as error:
         raise CouldNotObserveError(f"flux: not a job's record: {error}") from None
+
+
+def _waits(info: Mapping[str, Any]) -> str:
+    """Return why a job waits: its dependencies, its hold, or what the scheduler says of it."""
+    if dependencies := info.get("dependencies"):
+        return f"dependencies: {', '.join(map(str, dependencies))}"
+    if info.get("urgency") == 0:
+        return "held: its urgency is 0"
+    if info["state"] != "SCHED":
+        return ""
+    told = (info.get("annotations") or {}).get("sched", {}).get("reason_pending")
+    return str(told or "waits for nodes to become free")
 
 
 def _exit_code(status: Any) -> int | None:

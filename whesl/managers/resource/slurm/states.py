@@ -42,8 +42,6 @@ JOB_STATES: dict[str, JobState] = {
 }
 
 _REASONS: dict[str, str] = {
-    "AssocGrpNodeLimit": "the account's limit of nodes is reached",
-    "AssocMaxJobsLimit": "the account's limit of running jobs is reached",
     "BadConstraints": "no node can ever satisfy what the job asks for",
     "BeginTime": "the job's earliest start time has not come (a requeued job waits two minutes)",
     "Cleaning": "the previous run of the job is still being cleaned up",
@@ -67,7 +65,6 @@ _REASONS: dict[str, str] = {
     "PartitionTimeLimit": "asks for more time than its partition allows",
     "Priority": "other jobs come first",
     "Prolog": "the site's prolog runs",
-    "QOSMaxJobsPerUserLimit": "the user's limit of running jobs is reached",
     "ReqNodeNotAvail": "a node that it asks for is not available",
     "Reservation": "waits for its reservation",
     "Resources": "waits for nodes to become free",
@@ -76,6 +73,13 @@ _REASONS: dict[str, str] = {
     "WaitingForScheduling": "has not been looked at by the scheduler yet",
     "job requeued in held state": "was requeued and is held: `scontrol release` lets it run",
     "launch failed requeued held": "could not be started, was requeued and is held",
+}
+
+# Reasons of these beginnings name limits, such as QOSMaxNodePerUserLimit.
+_LIMITS = {
+    "Assoc": "a limit of the account is reached",
+    "MaxCpuPerAccount": "a limit of the account is reached",
+    "QOS": "a limit of its quality of service (QOS) is reached",
 }
 
 
@@ -90,7 +94,7 @@ def reason_text(word: str) -> str:
     if word in ("", "None", "(null)", "N/A"):
         return ""
     name = word.split(",")[0]
-    text = _REASONS.get(name)
+    text = _REASONS.get(name) or next((told for start, told in _LIMITS.items() if name.startswith(start)), "")
     return f"{word}: {text}" if text else word
 
 

@@ -140,6 +140,8 @@ def _carry_out(transition: Transition, message: Command) -> dict[str, Any]:
         return {"node": message.target}
     if message.action == "job-ended":
         return _job_ended(transition, message)
+    if message.action == "job-waits":
+        return _job_waits(transition, message)
     if message.action == "stop":
         transition.do(Stop())
         return {}
@@ -198,6 +200,15 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
         transition, entry, given.get("job", ""), state, given.get("word", state.value), code
     )
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}
+
+
+def _job_waits(transition: Transition, message: Command) -> dict[str, Any]:
+    """Take the scheduler's reasons why jobs wait, by task. A task that was heard meanwhile waits no more."""
+    for task, reason in message.arguments.items():
+        entry = transition.state.tasks.get(task)
+        if entry is not None and not entry.claim and not entry.state.final:
+            transition.record(records.JobWaits(task=task, reason=reason))
+    return {}
 
 
 def _add_node(transition: Transition, message: Command) -> dict[str, Any]:

@@ -162,6 +162,13 @@ class Heard(Record, frozen=True, kw_only=True, tag="heard"):
     task: str
 
 
+class JobWaits(Record, frozen=True, kw_only=True, tag="job-waits"):
+    """The job of a task waits in its queue, with the resource manager's reason, and has not been heard of."""
+
+    task: str
+    reason: str
+
+
 class Over(Record, frozen=True, kw_only=True, tag="over"):
     """The scheduler has reported a silent task's job as ended since a time; 0: it reports the job alive."""
 
@@ -443,6 +450,7 @@ AnyRecord = (
     | Quiet
     | Heard
     | Over
+    | JobWaits
     | Counted
     | Requested
     | StepBegun

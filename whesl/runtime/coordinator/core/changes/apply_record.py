@@ -92,6 +92,8 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
             return state_edits.task_moved(
                 state, record.task, TaskState.UNOBSERVED, time, reason=record.reason
             )
+        case records.JobWaits():
+            return state_edits.task_changed(state, record.task, reason=record.reason)
         case records.Over():
             return state_edits.task_changed(state, record.task, over=record.since)
         case records.Counted():
@@ -205,7 +207,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
         state = _forgotten(state, task, record.peer)
     if another:
-        before = msgspec.structs.replace(before, said=0.0, behind=0.0)
+        before = msgspec.structs.replace(before, said=0.0, behind=0.0, reason="")
     new = TaskState.RUNNING if record.state is TaskState.REGISTERED else record.state
     entry = msgspec.structs.replace(
         before,
