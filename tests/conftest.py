@@ -316,15 +316,17 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a test that failed, without the group of pytest-xdist."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         name = GROUP.sub("", report.nodeid)
-        if name not in FAILING.read_text().splitlines():
-            with FAILING.open("a") as file:
+        with FAILING.open("a+") as file:  # made again where another run has come to its end meanwhile
+            file.seek(0)
+            if name not in file.read().splitlines():
                 file.write(f"{name}\n")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Say which tests failed where all have run; count a skipped one as a failure in ``make test-flux``."""
     if "PYTEST_XDIST_WORKER" not in os.environ and exitstatus == pytest.ExitCode.TESTS_FAILED:
-        FAILING.replace(FAILED)  # not of a run that broke off: the tests that it lacks may fail, too
+        with suppress(FileNotFoundError):  # another run of this checkout has moved it
+            FAILING.replace(FAILED)  # not of a run that broke off: the tests that it lacks may fail, too
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("tests were skipped, and all of them have to run", red=True)
