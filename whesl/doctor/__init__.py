@@ -1,1 +1,1 @@
-"""What ``whesl doctor`` looks at. Every probe is a function without arguments that returns findings."""
+"""The probes of ``whesl doctor``. Every probe is a function without arguments that returns findings."""

@@ -1,4 +1,4 @@
-"""Flux: its commands, whether this is inside an instance, and its Python."""
+"""Probes of Flux: its commands, an instance around this process, and its Python bindings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whesl.doctor.probe_runner import Finding, State, ask, one, version_tuple
 GROUP = "resource managers"
 # The version of Flux that the tests run with (docs/flux.md).
 TESTED = (0, 88)
-# Prints Python's version and, of the modules that tell news, those that are missing.
+# Prints Python's version and the missing modules among those that report events.
 _IMPORTS = """\
 import importlib, sys
 import flux, flux.job, flux.kvs
@@ -57,7 +57,7 @@ def version_of(text: str) -> str:
 
 
 def instance() -> list[Finding]:
-    """Look whether there is a Flux instance here, and whether it answers."""
+    """Check whether this process is in a Flux instance, and whether the instance answers."""
     answer = ask("flux", "getattr", "size")
     if answer is None:
         return []
@@ -79,7 +79,7 @@ def instance() -> list[Finding]:
 
 
 def bindings() -> list[Finding]:
-    """Look whether Flux's own Python can talk to it."""
+    """Check whether the Python of Flux can connect to Flux."""
     answer = ask("flux", "python", "-c", _IMPORTS)
     if answer is None:
         return []

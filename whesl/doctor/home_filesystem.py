@@ -1,4 +1,4 @@
-"""What the file system of the WHESL home can do: locks, links, renames, fsync, and between hosts."""
+"""Probes of the WHESL home's file system: locks, links, renames and fsync, also between hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.managers.resource import manager_table
 from whesl.runtime.locking import lock_scope, takeover_lock
 
-# Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
+# Seconds for the job of one node to run; also the seconds until its file has to be visible here.
 COMPUTE_LIMIT = 60.0
 SEEN_LIMIT = 10.0
 _GUARDED = "daemons are told apart by records of their owners instead (docs/design/locks.md)"
@@ -43,7 +43,7 @@ print(json.dumps(told))
 
 
 def files() -> list[Finding]:
-    """Try locks, hard links, renames and fsync in the home, or where it will be made."""
+    """Try locks, hard links, renames and fsync in the home, or in the place where it will be made."""
     try:
         with _scratch() as place:
             found = [_locks(place)]
@@ -75,7 +75,7 @@ def compute() -> list[Finding]:
 
 
 def pointer() -> list[Finding]:
-    """Say how the home is tried between this host and a compute node; nothing without a resource manager."""
+    """Say how to try the home between this host and a compute node; nothing without a resource manager."""
     if _launcher() is None:
         return []
     detail = "not tried; whesl doctor --compute does it, in a job of one node"
@@ -88,7 +88,7 @@ def _launcher() -> tuple[str, ...] | None:
 
 
 def _between(told: dict[str, str], seen: float | None) -> list[Finding]:
-    """Say what a compute node saw, and after how many seconds this host saw the file of that one."""
+    """Return findings on a compute node's view, and on the seconds until this host saw that node's file."""
     found = []
     if told["content"] != "here" or seen is None:
         detail = f"what {told['host']} has written is not seen here within {SEEN_LIMIT:.0f} s"
@@ -174,7 +174,7 @@ def _tried(name: str, check: Callable[[], str]) -> list[Finding]:
 
 @contextlib.contextmanager
 def _scratch() -> Iterator[Path]:
-    """Make a directory in the home, or where it will be made, which is removed again."""
+    """Make a temporary directory in the home, or in the place where the home will be made."""
     place = Path(tempfile.mkdtemp(prefix=".whesl-doctor-", dir=_place()))
     try:
         yield place

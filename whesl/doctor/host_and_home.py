@@ -1,4 +1,4 @@
-"""The machine: inotify, user namespaces, and where WHESL keeps its files."""
+"""Probes of the machine and of the WHESL home: inotify, user namespaces, directories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INOTIFY = Path("/proc/sys/fs/inotify")
 FEW_WATCHES = 1024
 FEW_INSTANCES = 16
 LITTLE_ROOM = 100 * 1024 * 1024
-# File systems that several machines mount; whatever else a site has may be shared too.
+# File systems that several machines mount; other types may be shared too.
 _SHARED = (
     *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "panfs", "pvfs2", "orangefs", "wekafs"),
     *("afs", "cifs", "smb3", "9p", "ocfs2", "gfs2", "daos", "virtiofs"),
@@ -115,7 +115,7 @@ def home() -> list[Finding]:
 
 
 def _private(path: Path) -> tuple[str, str] | None:
-    """Return what is wrong with a directory of the home and what to do; None for nothing."""
+    """Return a defect of a directory of the home, with advice; None for no defect."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -155,12 +155,12 @@ def _makeable(path: Path, present: Path) -> tuple[str, str] | None:
 
 
 def file_system(path: Path) -> str:
-    """Return the type of the file system that holds a path, "?" when that cannot be told."""
+    """Return the type of a path's file system, "?" when it is not known."""
     return mount_of(str(path)).kind
 
 
 def interpreter() -> list[Finding]:
-    """Look whether other nodes can start the interpreter, which agents and shims run with."""
+    """Check whether other nodes can start the interpreter that agents and shims run with."""
     import sys
 
     kind = file_system(Path(sys.executable))
@@ -175,7 +175,7 @@ def interpreter() -> list[Finding]:
 
 
 def coordinator() -> list[Finding]:
-    """Look whether the coordinator runs; it is started when it is needed."""
+    """Check whether the coordinator runs; commands start it when they need it."""
     path = home_path()
     if not places.coordinator(path).is_dir():
         return one(State.OK, "never started; whesl run starts it")

@@ -1,4 +1,4 @@
-"""What a login node does to programs that stay: the coordinator, ``whesl run`` and the workflow's manager."""
+"""Probes of a login node's limits on long-running programs: coordinator, ``whesl run``, workflow manager."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OWN_CGROUP = Path("/proc/self/cgroup")
 
 
 def open_files() -> list[Finding]:
-    """Look how many isolators a coordinator could be connected with here: each is one open file."""
+    """Check how many isolators a coordinator could connect to here: each connection is one open file."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         return one(State.OK, "no limit")
@@ -83,7 +83,7 @@ def _group_limit(name: str) -> int | None:
 
 
 def sessions() -> list[Finding]:
-    """Look whether logging out ends processes that were left running; nothing where systemd does not run."""
+    """Check whether a logout ends running processes; no findings where systemd does not run."""
     if not _SYSTEMD.is_dir():
         return []
     settings = _logind()
@@ -105,7 +105,7 @@ def sessions() -> list[Finding]:
 
 
 def _logind() -> dict[str, str]:
-    """Return logind's settings as far as its files can be read."""
+    """Return the settings in the readable files of logind."""
     files = {Path(main).name: Path(main) for main in _LOGIND if Path(main).is_file()}
     parts: dict[str, Path] = {}
     for main in _LOGIND:
@@ -132,7 +132,7 @@ def _user() -> str:
 
 
 def ports() -> list[Finding]:
-    """Look at settings of ports; nothing where there are none."""
+    """Check the settings of ports; no findings without settings."""
     try:
         chosen = allowed(os.environ)
     except UsageError as error:

@@ -26,7 +26,7 @@ _HEADER = re.compile(rb"whesl-placement 1 \d+ \d+ (\d{1,15}) (active|observe)\n"
 
 
 def slurm() -> list[Finding]:
-    """Look at what `whesl placement install` has put beside slurm.conf; nothing where that was not called."""
+    """Check the files of `whesl placement install` beside slurm.conf; no findings without them."""
     here = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf").parent
     try:
         scripts = msgspec.json.decode((here / _MANIFEST).read_bytes(), type=dict[str, dict[str, str]])[

@@ -1,4 +1,4 @@
-"""What a probe finds, how commands are asked in bounded time, and how all probes run at once."""
+"""Findings of probes, commands with a time limit, and the parallel run of all probes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from enum import Enum
 import msgspec
 
 COMMAND_LIMIT = 2.0
-# Seconds for the work of a probe besides its commands; a dead file system never answers.
+# Seconds for a probe's work beside its commands, since a dead file system never answers.
 PROBE_LIMIT = 3.0
 _OUTPUT_LIMIT = 256 * 1024
 
 
 class State(str, Enum):
-    """The state of a thing that was looked at.
+    """The state of an examined thing.
 
-    ``warn``: it works, with limits. ``missing``: it is not there and need not be. ``failed``: it is there and
-    does not work, or is not there and has to be.
+    ``warn``: it works, with limits. ``missing``: it does not exist and is not necessary. ``failed``: it does
+    not work, or is necessary and does not exist.
     """
 
     OK = "ok"
@@ -34,9 +34,9 @@ class State(str, Enum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at; without ``group`` and ``name`` it has those of the probe that found it.
+    """The finding on one thing. Without ``group`` and ``name`` it gets those of its probe.
 
-    ``advice`` says what to do about it, when there is anything to do.
+    ``advice`` says what to do, "" for nothing.
     """
 
     group: str = ""
@@ -50,7 +50,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def one(
     state: State, detail: str = "", advice: str = "", *, version: str = "", name: str = ""
 ) -> list[Finding]:
-    """Return a list of one finding, for a probe that finds one."""
+    """Return a list with one finding.
+
+    Args:
+        state: the state.
+        detail: the finding in words.
+        advice: what to do, "" for nothing.
+        version: the version found, "" for none.
+        name: the finding's name; "" for the probe's.
+    """
     return [Finding(name=name, state=state, version=version, detail=detail, advice=advice)]
 
 
@@ -58,7 +66,7 @@ Probe = Callable[[], list[Finding]]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a command answered. ``status`` is None when it was ``late`` or could not be started."""
+    """The result of a command. ``status`` is None when the command was ``late`` or could not start."""
 
     status: int | None
     late: bool = False
@@ -67,7 +75,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bad(self) -> State:
-        """Return the state for this bad answer: a late one is a warning, as a busy machine is not broken."""
+        """Return the state for a bad result; a late one is a warning, since a busy machine is not broken."""
         return State.WARN if self.late else State.FAILED
 
     @property
@@ -84,8 +92,8 @@ def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | 
 
     Args:
         command: the command and its arguments.
-        limit: seconds, 2 by default; then it and all it has started are killed.
-        environ: its environment; this process's by default.
+        limit: seconds until the command and its processes are killed, 2 by default.
+        environ: the command's environment; this process's by default.
     """
     path = shutil.which(command[0])
     if path is None:
@@ -120,22 +128,22 @@ def _text(data: bytes) -> str:
 def examine(
     probes: Sequence[tuple[str, str, Probe]], limit: float = PROBE_LIMIT + COMMAND_LIMIT
 ) -> list[Finding]:
-    """Run probes at once and return their findings in the probes' order.
+    """Run probes in parallel and return their findings in the probes' order.
 
     Args:
-        probes: group, name, and probe of each; the first two are those of its findings that have none.
-        limit: seconds for all together.
+        probes: triples of group, name and probe; findings without a group or name get these.
+        limit: seconds for all probes together.
     """
     results: list[list[Finding] | None] = [None] * len(probes)
 
     def run(index: int, probe: Probe) -> None:
         try:
             results[index] = probe()
-        except Exception as error:  # a defect of a probe must not hide what the others found
+        except Exception as error:  # an error of one probe must not hide the findings of others
             detail = f"could not be examined: {type(error).__name__}: {error}"
             results[index] = [Finding(state=State.FAILED, detail=detail)]
 
-    # Daemon threads: one that hangs in a dead file system must not keep this process from ending.
+    # Daemon threads: a thread that hangs in a dead file system must not block the end of this process.
     threads = [
         threading.Thread(target=run, args=(index, probe), daemon=True)
         for index, (_, _, probe) in enumerate(probes)
@@ -162,7 +170,7 @@ def _silent(limit: float) -> Finding:
 
 
 def version_tuple(text: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with: ``22.05.8`` and ``22.5.8-1`` alike."""
+    """Return the leading numbers of a version; ``22.05.8`` and ``22.5.8-1`` give the same."""
     numbers: list[int] = []
     for part in text.lstrip("v").split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

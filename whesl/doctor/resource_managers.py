@@ -1,4 +1,4 @@
-"""Resource managers and launchers: Slurm, PBS, the embedded one, ``srun``, ``mpirun``."""
+"""Probes of resource managers and launchers: Slurm, PBS, the embedded one, ``srun``, ``mpirun``."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def local() -> list[Finding]:
         limits = {"patience": _LOCAL_PATIENCE, "timeout": _LOCAL_PATIENCE}
         answer = cluster.ask(protocol.ListNodes(), protocol.Nodes, **limits)
     except WheslError as error:
-        # A cluster that was stopped is no defect; one that this shell is set up for should be there.
+        # A stopped cluster is no defect, unless this shell's environment names it.
         meant = bool(os.environ.get("WHESL_LOCAL"))
         return one(
             State.FAILED if meant else State.OK,
@@ -131,7 +131,7 @@ _FLAVOURS = (
 
 
 def flavour(text: str) -> str:
-    """Return the MPI that a launcher belongs to, by its version's text; "" when that is not known."""
+    """Return the MPI of a launcher, from its version's text; "" when it is not known."""
     lowered = text.lower()
     return next((name for name, words in _FLAVOURS if any(word in lowered for word in words)), "")
 

@@ -22,7 +22,7 @@ from whesl.runtime.wire.keys import home
 
 
 class Asked(Protocol):
-    """The options of ``whesl exec`` that count here."""
+    """The options of ``whesl exec`` that these checks need."""
 
     rules: tuple[str, ...]
     workflow: str
@@ -34,19 +34,19 @@ class Asked(Protocol):
 
 
 def look(asked: Asked) -> None:
-    """Tell on standard error what is doubtful in a task's rules.
+    """Print warnings about a task's rules on standard error.
 
     Args:
         asked: the options of ``whesl exec``.
 
-    Raises UsageError where there is a warning and ``strict`` is asked for, or the rules are wrong.
+    Raises UsageError for a warning under ``strict``, and for wrong rules.
     """
     if not asked.rules:
         return
     warnings: list[str] = []
     spec = load_rules(asked.rules, places.rules_cache(home()), any_job=False, warn=warnings.append)
     assert spec is not None
-    if asked.workflow:  # whesl run has warned already of what does not fit this host
+    if asked.workflow:  # whesl run has given these warnings already
         warnings += map(str, expanded(spec, os.environ)[1])
     else:
         name = asked.step or asked.name
@@ -62,13 +62,13 @@ def look(asked: Asked) -> None:
 def told(
     result: Result, rules: Path, workflow: Workflow, spares: int, commands: str, *, strict: bool
 ) -> list[str]:
-    """Return what ``whesl run`` warns of, a line each.
+    """Return the warnings of ``whesl run``, a line each.
 
     Args:
-        result: what checking the rules gave.
-        rules: their file.
-        workflow: what is to be run.
-        spares: how many spare nodes each of its jobs will have.
+        result: the result of checking the rules.
+        rules: the file of the rules.
+        workflow: the workflow to run.
+        spares: the number of spare nodes of each of its jobs.
         commands: the texts of its scripts, or of its study.
         strict: whether a warning is an error.
 
@@ -80,7 +80,12 @@ def told(
 
 
 def allowed(warnings: list[str], *, strict: bool) -> list[str]:
-    """Return warnings, a line each. Raises UsageError with all of them where ``strict`` is true."""
+    """Return warnings, a line each. Raises UsageError with all of them where ``strict`` is true.
+
+    Args:
+        warnings: the warnings.
+        strict: warnings are errors.
+    """
     if strict and warnings:
         raise UsageError(
             "\n".join(("nothing is started, since --strict allows no warning:", *warnings)),
@@ -90,7 +95,7 @@ def allowed(warnings: list[str], *, strict: bool) -> list[str]:
 
 
 def _here(file: str, name: str, spares: int) -> list[str]:
-    """Return a warning for each rule of a file that does not fit this host or this allocation."""
+    """Return a warning for each rule of a file that is unsuitable for this host or allocation."""
     path = Path(shipped_policy.place(file))
     content = path.read_bytes()
     spec = load_rules((file,), places.rules_cache(home()), any_job=not name)

@@ -1,4 +1,4 @@
-"""Finds rules that do not fit this host: handlers, paths, variables, spare nodes that are not there."""
+"""Finds rules that are unsuitable for this host: missing handlers, paths, variables, spare nodes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from whesl.runtime.detect.disk_usage import read_usage
 from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.plan import RecoveryError
 
-# A shell that prints each command before it runs it.
+# Settings by which a shell prints each command before it runs it.
 _TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
 _GLOB = frozenset("*?[")
-# torchrun that starts its workers anew by itself, and what it and they print before it does.
+# Options by which torchrun restarts its workers itself, and lines that are printed before that.
 _TORCHRUN = re.compile(r"^[^#\n]*--max[-_]restarts[= ]+[\"']?([1-9]\d*)", re.MULTILINE)
 _PAIR = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537]"
 _WORKERS_LINES = (
@@ -37,20 +37,20 @@ _WORKERS_LINES = (
     "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
     "[rank3]:[E1218 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: Work",
 )
-_MOST_NAMES = 1000  # names of a directory that are compared with a missing one, for a hint
+_MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
 class Surroundings:
-    """Looks at the host for one specification. Reads file systems, changes nothing.
+    """Checks this host for one specification. It reads file systems and changes nothing.
 
     Args:
         spec: the checked specification.
-        file: its file.
-        texts: the files that it was read from, by the names that findings give them.
-        workflow: the workflow of the tasks; None when that is not known.
-        workspace: where relative paths begin; None for the directories of the workflow's tasks.
-        spares: how many spare nodes each job of the workflow will have, None when that is not known.
-        environment: in which variables are looked for.
+        file: the specification's file.
+        texts: the texts of its source files, by their names in findings.
+        workflow: the workflow of the tasks; None when it is not known.
+        workspace: the base of relative paths; None for the directories of the workflow's tasks.
+        spares: the number of spare nodes of each job of the workflow, None when it is not known.
+        environment: the variables.
         commands: the texts of the workflow's scripts, or of its study.
     """
 
@@ -78,7 +78,7 @@ class Surroundings:
         self._printed = [f"+ {line.strip()}" for line in traced if not line.lstrip().startswith("#")]
 
     def findings(self) -> list[Diagnostic]:
-        """Return a warning for each rule that does not fit."""
+        """Return a warning for each unsuitable rule."""
         found = [*self._handlers(), *self._variables()]
         for exception in self._spec.exceptions:
             found += self._watched(exception)
@@ -86,7 +86,7 @@ class Surroundings:
         return list(dict.fromkeys(found))
 
     def _handlers(self) -> Iterator[Diagnostic]:
-        """Find handlers that cannot be run here, before a recovery needs them."""
+        """Find handlers that cannot run here, before a recovery needs them."""
         there = located(self._spec, self._file.absolute().parent)
         pairs = dict(zip(_handlers(self._spec), _handlers(there), strict=True))
         for said, meant in pairs.items():
@@ -123,7 +123,7 @@ class Surroundings:
             yield from self._disk(detection, tasks)
 
     def _disk(self, detection: Kind, tasks: Sequence[Task]) -> Iterator[Diagnostic]:
-        """Find a file system that does not exist, or that is fuller already than its rule's limit."""
+        """Find a file system that does not exist, or is already fuller than its rule's limit."""
         measured, most = detection.measured(), detection.fuller_than()
         if measured is None or most is None:
             return
@@ -137,7 +137,7 @@ class Surroundings:
             message = f"there is no {place} here: nothing is measured"
             hint = "write a directory on the file system that is meant"
             yield self._finding("ESL081", message, hint, detection.span, path)
-        elif metric is not DiskMetric.QUOTA:  # whose commands may take seconds
+        elif metric is not DiskMetric.QUOTA:  # the commands of quotas may take seconds
             try:
                 used = read_usage(there[0], metric).fraction
             except CouldNotObserveError as error:
@@ -161,7 +161,7 @@ class Surroundings:
                 yield self._finding("ESL083", message, hint, span, pattern.text)
 
     def _ends_torchrun(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
-        """Find patterns in what is printed before torchrun starts its workers anew by itself."""
+        """Find patterns in lines that are printed before torchrun itself restarts its workers."""
         for pattern in reads.patterns:
             if any(found_in(pattern, line) for line in _WORKERS_LINES):
                 times = f"{self._restarts} time{'' if self._restarts == '1' else 's'}"
@@ -238,7 +238,7 @@ class Surroundings:
         return [task for task in tasks if job_matches(exception.jobs, task.step, task.name)]
 
     def _bases(self, path: str, tasks: Sequence[Task]) -> list[str]:
-        """Return the directories in which a path is looked for; none for a relative one without any."""
+        """Return the directories to search for a path; none for a relative path without a base."""
         if path.startswith("/"):
             return ["/"]
         if self._workspace is not None:
@@ -252,7 +252,7 @@ class Surroundings:
         return None if missing else made
 
     def _finding(self, code: str, message: str, hint: str, span: Span | None, said: str) -> Diagnostic:
-        """Return a warning about a text in quotes, or about its statement where it is not found."""
+        """Return a warning at a quoted text, or at its statement where the text is not found."""
         file = span.file if span is not None and span.file else str(self._file)
         lines = self._lines.get(file, [])
         numbers = range(span.line, span.end_line + 1) if span is not None else range(1, len(lines) + 1)

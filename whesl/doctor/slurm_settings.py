@@ -1,4 +1,4 @@
-"""Settings of Slurm that change what recovery can do; docs/administration.md says what each is for."""
+"""Settings of Slurm that affect recovery; docs/administration.md explains each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
 PAGE = "docs/administration.md"
-# Seconds of MinJobAge below which a warning is given: a login node may be down for that long.
+# Seconds of MinJobAge below which there is a warning: a login node may be down for longer.
 SHORT_MEMORY = 120
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -21,19 +21,19 @@ def slurm() -> list[Finding]:
     """Look at the settings of this host's Slurm; no findings where no Slurm answers."""
     answer = ask("scontrol", "show", "config")
     if answer is None or answer.status != 0:
-        return []  # the probe of Slurm's commands has said so
+        return []  # the probe of Slurm's commands reports this
     return findings(slurm_command_output.settings(answer.output), os.environ)
 
 
 def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Finding]:
-    """Return one finding for each setting that takes something away, or one that says that all is well.
+    """Return one finding for each restricting setting, or a single good finding.
 
     Args:
-        settings: by name, as ``scontrol show config`` has them (slurm.conf(5)).
+        settings: values by name, as ``scontrol show config`` prints them (slurm.conf(5)).
         environ: this process's environment.
     """
     if not settings.get("AccountingStorageType"):
-        return []  # the commands are the embedded manager's
+        return []  # the commands belong to the embedded resource manager
     kept = settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
     found = [_accounting(settings["AccountingStorageType"], kept=kept)]
     timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")
@@ -119,7 +119,7 @@ def _warn(name: str, detail: str, advice: str) -> Finding:
 
 
 def _passes_marks(settings: Mapping[str, str]) -> bool:
-    """Whether srun passes on the limit by which processes are known (whesl.model.attempt_rlimit_mark)."""
+    """Whether srun passes on the limit that marks processes (whesl.model.attempt_rlimit_mark)."""
     passed = settings.get("PropagateResourceLimits", "ALL").upper().split(",")
     if passed != ["(NULL)"]:
         return not {"ALL", "RSS"}.isdisjoint(passed)

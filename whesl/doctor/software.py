@@ -1,4 +1,4 @@
-"""Python, the libraries that WHESL needs, the pattern engine, and what stacks are read with."""
+"""Probes of Python, of needed libraries, of the pattern engine, and of the programs that read stacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whesl.doctor.probe_runner import Finding, State, ask, one
 GROUP = "software"
 LEAST_PYTHON = (3, 10)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-# One pattern engine is enough, so packages of others may be missing; ``engine`` looks for one that loads.
+# One pattern engine is enough, so packages of others may be missing; ``engine`` finds one that loads.
 _ENGINES = {
     "hyperscan": "import hyperscan; from whesl.runtime.detect.engines import sound; "
     "assert sound(), 'it misses matches at the end of a line'",
@@ -36,7 +36,7 @@ def python() -> list[Finding]:
 
 
 def libraries() -> list[Finding]:
-    """Look for the libraries that the installed package names; those that are well are one finding."""
+    """Check the libraries that the installed package names; all good ones share one finding."""
     try:
         required = metadata.requires("whesl") or []
     except metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ def libraries() -> list[Finding]:
 
 
 def engine() -> list[Finding]:
-    """Find a pattern engine that can be loaded, in another process, since compiled code may crash."""
+    """Find a loadable pattern engine, in a separate process, since compiled code may crash."""
     why: list[str] = []
     late = False
     for package, program in _ENGINES.items():

@@ -1,4 +1,4 @@
-"""Workflow managers: which are here, and which of them ``whesl run`` knows."""
+"""Probes of workflow managers: the installed ones, and those that ``whesl run`` supports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def parsl() -> list[Finding]:
 
 
 def nextflow() -> list[Finding]:
-    """Look for Nextflow; its launcher is read and not run, since it would download what it lacks."""
+    """Look for Nextflow; its launcher is read and not run, since it would download missing parts."""
     place = shutil.which("nextflow")
     if place is None:
         return []

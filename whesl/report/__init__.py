@@ -1,1 +1,1 @@
-"""What happened to a workflow, summed up: exceptions, what was done about them, what that was worth."""
+"""Reports on workflows: exceptions, their recoveries, and the costs that these have saved."""

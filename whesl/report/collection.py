@@ -1,4 +1,4 @@
-"""Gathers what was recorded of a workflow: the coordinator's journal, and the isolators' own."""
+"""Gathers the records of a workflow from the coordinator's journal and the isolators' journals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from whesl.runtime.journal.sqlite_errors import JournalError
 from whesl.runtime.journal.store import Journal, Record
 
 _Kind = TypeVar("_Kind")
-_HINTED = 5  # workflows that a hint names
+_HINTED = 5  # the most workflows that a hint names
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,10 +34,10 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of a workflow.
+    """All records of a workflow.
 
-    ``directories``: of each task, its newest. ``submitted`` says when each scheduler's job was asked for.
-    ``damaged`` are sentences on what could not be read.
+    ``directories``: by task, its newest directory. ``submitted``: by job id, the time of submission.
+    ``damaged`` are sentences on unreadable parts.
     """
 
     workflow: Workflow
@@ -48,9 +48,13 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def happening(record: coordinator_records.AnyRecord, time: float) -> Happening | None:
-    """Return what a record of the coordinator's journal says about a task, None when it says nothing.
+    """Return the fact about a task in a record of the coordinator's journal, None for other records.
 
-    What an isolator told comes as the isolator's own record, with its time.
+    A report of an isolator is returned as the isolator's own record, with its time.
+
+    Args:
+        record: the record.
+        time: the record's time, seconds since the epoch.
     """
     if isinstance(record, coordinator_records.Reported):
         return Happening(task=record.task, time=record.time, record=record.record)
@@ -71,7 +75,7 @@ def _latest(home: Path) -> str:
     for name in without_coordinator(home, begun.keys()):
         tasks = file_retry.entries(places.tasks(home) / quote(name, safe=""), "*/job.json")
         begun[name] = max(path.stat().st_mtime for path in tasks)
-    if not begun:  # the tasks' own files may have been removed since
+    if not begun:  # the tasks' own files may have been removed since then
         begun = _known_to_coordinator(home)
     if begun:
         return max(begun, key=lambda name: begun[name])
@@ -81,7 +85,12 @@ def _latest(home: Path) -> str:
 
 
 def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
-    """Return the workflows, other than those known, whose tasks have left records of their own."""
+    """Return the workflows that are not known, and whose tasks have left records of their own.
+
+    Args:
+        home: the WHESL home.
+        known: ids of the known workflows.
+    """
     return [
         name
         for directory in file_retry.entries(places.tasks(home), "*")
@@ -90,12 +99,12 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
 
 
 def gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool] | None = None) -> Gathered:
-    """Return all that is known of a workflow. Raises UsageError for an unknown one, OSError.
+    """Return all records of a workflow. Raises UsageError for an unknown workflow, OSError.
 
     Args:
         home: the WHESL home.
         workflow_id: the workflow's id.
-        wanted: which of its tasks; None for all.
+        wanted: selects directories of tasks; None for all.
     """
     return file_retry.retried(lambda: _gather(home, workflow_id, wanted))
 
@@ -111,7 +120,7 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     workflow = _workflow(home, workflow_id, [item.task for item in directories] or _tasks_of(told))
     found: list[Happening] = []
     reported: dict[str, list[Happening]] = {item.task.id: [] for item in directories}
-    clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
+    clocks: dict[str, dict[str, float]] = {}  # by task and claim: by how many seconds its clock was behind
     for item in told:
         match item.record:
             case coordinator_records.Clock(claim=claim, behind=behind):
@@ -121,7 +130,7 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     own: dict[str, list[Happening]] = {}
     for place in directories:
         own.setdefault(place.task.id, []).extend(_from_isolator(place.task.id, place.path, damaged))
-    # A coordinator that was away has missed some; an isolator's own record may be gone or damaged.
+    # An absent coordinator misses records; an isolator's own journal may be gone or damaged: both are read.
     sources = [found]
     for name, relayed_items in reported.items():
         written = own.get(name, [])
@@ -137,11 +146,12 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
 
 
 def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> list[Happening]:
-    """Return a task's records as the coordinator's clock would have dated them.
+    """Return a task's records with their times converted to the coordinator's clock.
 
     Args:
-        items: in their order; each start of the task's job, maybe on another host, begins with ``begun``.
-        behind: by the claim of a start, how far its host's clock was behind, s.
+        items: the records in order; each start of the task's job, perhaps on another host, begins with
+            ``begun``.
+        behind: by claim, the seconds by which its host's clock was behind.
     """
     if not behind:
         return items
@@ -154,7 +164,7 @@ def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> 
 
 
 def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
-    """Return all in the order of time; what one daemon wrote stays in the order in which it wrote it."""
+    """Merge records in the order of time; the records of one daemon keep their order."""
     dated: list[tuple[float, Happening]] = []
     for source in sources:
         latest = -math.inf
@@ -170,7 +180,7 @@ def known_workflows(home: Path) -> list[str]:
 
 
 def gather_fitting(home: Path, name: str) -> Gathered:
-    """Return all that is known of the workflow that a name means: itself, or the only one that begins so.
+    """Return all records of the workflow that a name means: an exact match, or the only one that begins so.
 
     Args:
         home: the WHESL home.
@@ -198,7 +208,7 @@ def _known_workflows(home: Path) -> list[str]:
 
 
 def _tasks_of(told: list[Happening]) -> list[Task]:
-    """Return the tasks that a coordinator wrote down, for those whose own files were removed."""
+    """Return the tasks in the coordinator's records, for tasks whose own files were removed."""
     found: dict[str, Task] = {}
     for item in told:
         match item.record:
@@ -223,7 +233,7 @@ def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
 
 
 def _known_to_coordinator(home: Path) -> dict[str, float]:
-    """Return the workflows of the coordinator's journal, and when a task of theirs registered last."""
+    """Return the workflows of the coordinator's journal, each with the last registration of a task."""
     told = (
         item
         for item in _from_coordinator(home, [])
@@ -247,7 +257,7 @@ def _from_isolator(task: str, directory: Path, damaged: list[str]) -> list[Happe
 def _read(
     path: Path, decode: Callable[[msgspec.Raw], _Kind], damaged: list[str]
 ) -> Iterator[tuple[_Kind, float]]:
-    """Yield a journal's records with their times; what is not understood is named, and left out."""
+    """Yield a journal's records with their times; unreadable records are named and left out."""
     for record in _records(path, damaged):
         try:
             yield decode(record.content), record.time
@@ -256,7 +266,7 @@ def _read(
 
 
 def _records(path: Path, damaged: list[str]) -> Iterator[Record]:
-    """Yield what can be read of a journal; of its old records, also what comes after damaged ones."""
+    """Yield the readable records of a journal; reading of old records continues after damaged ones."""
     after = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Tasks' own directories, by the small files in them: nothing here opens a journal."""
+"""Tasks' own directories, read from the small files in them, without opening a journal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
     claim: str = ""
 
     def written(self) -> float:
-        """Return when its journal was written last, seconds since the epoch."""
+        """Return the time of the journal's last write, seconds since the epoch."""
         with contextlib.suppress(OSError):
             return (self.path / "journal.db").stat().st_mtime
         return self.began
 
     def state(self) -> TaskState:
-        """Return how the task ended; RUNNING when it has not, or no process was left to write that down."""
+        """Return the task's final state.
+
+        RUNNING when it has not ended, or no process could record the end.
+        """
         with contextlib.suppress(OSError, *UNDECODABLE):
             ended = msgspec.json.decode((self.path / "result.json").read_bytes(), type=_Result)
             if ended.claim == self.claim:
@@ -56,7 +59,7 @@ class _Result(msgspec.Struct):
 
 
 def task_directories(home: Path, workflow: str) -> list[TaskDirectory]:
-    """Return each task's directories in the order of their runs: earlier ones were put aside, numbered.
+    """Return each task's directories in the order of its runs; earlier directories have numbered names.
 
     Args:
         home: the WHESL home.

@@ -7,7 +7,7 @@ import msgspec
 from whesl.model.evidence import Evidence, LastLines, explain
 from whesl.runtime.journal.records.plan_step import PlanStep
 
-# Outcomes of exceptions whose recovery is not over.
+# Outcomes of exceptions whose recovery has not ended.
 UNDECIDED = frozenset({"open", "paused", "escalated"})
 _OTHERS = 8
 
@@ -15,10 +15,10 @@ _OTHERS = 8
 class ExceptionRow(msgspec.Struct, kw_only=True):
     """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
 
-    ``stacks``: the file with the stacks of what hung. ``others``: evidence beside the main one, in words.
-    ``job``: of the scheduler, in which it was raised. ``last``: what the failed attempt printed last.
-    ``because``: by what the restarted attempt went on past it. ``ended``: when its task's job began again,
-    which put an end to what was undecided.
+    ``stacks``: the file with the stacks of the hung processes. ``others``: further evidence, in words.
+    ``job``: the scheduler's job in which it was raised. ``last``: the failed attempt's last lines of output.
+    ``because``: the sign that the restarted attempt got past the failure. ``ended``: when the task's job
+    began again, which ended an undecided recovery.
     """
 
     task: str
@@ -58,13 +58,23 @@ def intended(step: PlanStep) -> str:
 
 
 def noted(step: str, note: str) -> str:
-    """Return a planned step with its result; a reason that the note repeats is shown once."""
+    """Return a planned step with its result; a reason that the note repeats is shown once.
+
+    Args:
+        step: the planned step in words.
+        note: the note of its result.
+    """
     name, _, because = step.partition(" (")
     return f"{name if because and because.removesuffix(')') in note else step}: {note}"
 
 
 def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
-    """Put the main evidence into the row: the first line of output, else the first evidence."""
+    """Put the main evidence into the row: the first line of output, else the first evidence.
+
+    Args:
+        row: the row.
+        evidence: the evidence.
+    """
     if not evidence:
         return
     main = next((item for item in evidence if item.line), evidence[0])

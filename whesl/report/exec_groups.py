@@ -1,7 +1,7 @@
 """Commands that ``whesl exec`` ran without a workflow, in groups: by day, job and directory.
 
-They all belong to one workflow of no end, called ``exec``. Day, job and directory are known from the tasks'
-own files, so a group is reported without opening the journals of the others.
+They all belong to an endless workflow called ``exec``. Day, job and directory are in the tasks' own files, so
+a report of one group does not open the journals of other groups.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
 
     def has(self, found: TaskDirectory) -> bool:
-        """Whether a command is to be reported."""
+        """Whether a command is selected."""
         return (
             self.day in ("", day(found.began))
             and self.directory in ("", found.task.workspace)
@@ -33,7 +33,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def day(when: float) -> str:
-    """Return the date of a time, in the local zone."""
+    """Return the date of a time in the local time zone."""
     return time.strftime("%Y-%m-%d", time.localtime(when))
 
 

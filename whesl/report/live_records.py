@@ -1,4 +1,4 @@
-"""The coordinator's records of one workflow, read while they are written."""
+"""The coordinator's records of one workflow, read while the coordinator writes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Feed:
         self._consumer: JournalConsumer | None = None
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each new record that a user is told of."""
+        """Yield a line for each new record that users see."""
         try:
             if self._consumer is None:
                 self._consumer = JournalConsumer(self._path)
@@ -43,7 +43,7 @@ class Feed:
                 try:
                     found = happening(of_coordinator(record.content), record.time)
                 except UNDECODABLE:
-                    continue  # the report names it
+                    continue  # the report names the damage
                 if found is not None and found.task.startswith(self._prefix):
                     self.summary.take(found)
                     text = progress_lines_and_table.line(found)

@@ -1,4 +1,4 @@
-"""Elements of a page, built as a tree so that every text is escaped by the one that writes it out."""
+"""Elements of a page, built as a tree so that the function that writes the page escapes every text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def el(tag: str, *children: Child, **attributes: str) -> Element:
     """Return an element.
 
     Args:
-        tag: its name.
+        tag: the element's name.
         children: texts and elements in their order; None is left out.
-        attributes: by name, with ``_`` for ``-``; a trailing ``_`` is for Python's own words (``class_``).
+        attributes: by name, with ``_`` for ``-``; a trailing ``_`` avoids Python's keywords (``class_``).
     """
     element = Element(tag, {_attribute(name): visible(value) for name, value in attributes.items()})
     last: Element | None = None
@@ -41,12 +41,12 @@ def _attribute(name: str) -> str:
 
 
 def page(title: str, *body: Child, style: str = "") -> str:
-    """Return a page's text: one file that needs nothing else, and forbids all but its one style sheet.
+    """Return a page's text: a self-contained file that forbids all resources except its one style sheet.
 
     Args:
-        title: in the browser's tab.
-        body: the page.
-        style: rules that are put behind those of all pages.
+        title: the title in the browser's tab.
+        body: the content of the page.
+        style: CSS rules, which follow those of all pages.
     """
     sheet = resources.files("whesl.report").joinpath("page.css").read_text(encoding="utf-8") + style
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()

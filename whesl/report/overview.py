@@ -1,4 +1,4 @@
-"""All that a user has run in some days: what failed, why, where, what it cost, what rules would have saved.
+"""An overview of a user's runs of some days: failures, causes, places, costs, and savings by rules.
 
 Pure: it sums up the reports of workflows. A node-hour is an hour of one node of a task.
 """
@@ -24,12 +24,13 @@ _WELL = frozenset({"recovered", "completed"})
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of failure: an exception of the rules, or, where no rule saw it, what the task died of.
+    """One kind of failure: an exception of the rules, or the cause of a failure that no rule saw.
 
-    ``times``: how often. ``recovered``: how often the task went on. ``tasks``: of how many.
-    ``lost``: node-hours of the attempts that it ended. ``saved``: node-hours that recoveries saved.
-    ``avoidable``: of ``lost``, those of tasks that no rule protected although a restart would have helped.
-    ``advice``: how. ``nodes``: where, how often. ``why``: the line that told the newest one.
+    ``times``: the number of failures. ``recovered``: the number of recovered ones. ``tasks``: the number of
+    tasks. ``lost``: node-hours of the ended attempts. ``saved``: node-hours that recoveries saved.
+    ``avoidable``: the part of ``lost`` in tasks without a rule where a restart would have helped. ``advice``:
+    how to avoid the failure. ``nodes``: by node, the number of failures. ``why``: the line that showed the
+    newest failure.
     """
 
     what: str
@@ -47,7 +48,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened between two times (seconds since the epoch). ``failures``: the costliest first."""
+    """The overview between two times (seconds since the epoch). ``failures``: the costliest first."""
 
     since: float
     until: float
@@ -67,7 +68,7 @@ def overview(reports: Iterable[Report], since: float, until: float) -> Overview:
     """Sum up reports.
 
     Args:
-        reports: of all workflows; what was over before ``since`` is left out.
+        reports: the reports of all workflows; events before ``since`` are left out.
         since, until: seconds since the epoch.
     """
     failures: dict[tuple[str, bool], Failure] = {}
@@ -119,7 +120,7 @@ def _of(failures: Mapping[tuple[str, bool], Failure], key: tuple[str, bool]) -> 
 
 
 def _with_raised(failure: Failure, raised: ExceptionRow, nodes: int, *, first: bool) -> Failure:
-    """Add an exception that the rules saw; ``first``: of its task."""
+    """Add an exception of the rules; ``first``: it is the first one of its task."""
     counted = replace(
         failure,
         times=failure.times + 1,

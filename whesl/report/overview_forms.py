@@ -1,4 +1,4 @@
-"""The overview of some days as people read it: on a terminal, and as one page."""
+"""The forms of the overview of some days: text for a terminal, and a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whesl.report.overview import Failure, Overview
 from whesl.report.text_report import count, stamp
 
 _NODES = 5
-_PIPE = 1_000  # columns of a table in a pipe
+_PIPE = 1_000  # columns of a table that is written to a pipe
 _COLUMNS = (
     "what failed",
     "times",
@@ -46,7 +46,12 @@ def headline(found: Overview) -> list[str]:
 
 
 def show(found: Overview, console: Console) -> None:
-    """Print it on a terminal, or at full width into a pipe."""
+    """Print an overview on a terminal, or at full width into a pipe.
+
+    Args:
+        found: the overview.
+        console: the console to print on.
+    """
     before = console.width
     if not console.is_terminal:
         console.width = _PIPE
@@ -63,7 +68,7 @@ def show(found: Overview, console: Console) -> None:
 
 
 def html(found: Overview) -> str:
-    """Return it as a page that needs nothing else."""
+    """Return an overview as a self-contained page."""
     first, *rest = headline(found)
     header = el("header", el("p", "WHESL report", class_="kicker"), el("h1", "All workflows"), el("p", first))
     parts: list[Element] = [header, el("ul", *(el("li", line) for line in rest), class_="plain")]

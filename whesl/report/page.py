@@ -1,7 +1,7 @@
-"""A report as one HTML file that needs nothing else: no network, no script, no font of its own.
+"""A report as one self-contained HTML file, without network, scripts or fonts.
 
-The page's own policy (a Content-Security-Policy in its head) forbids everything but its one style sheet, by
-digest. All that comes from logs is put in as text, never as markup; see ``whesl.report.markup``.
+The page's Content-Security-Policy forbids all resources except its one style sheet, by digest. Content of
+logs is inserted as text, never as markup; see ``whesl.report.markup``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp
 from whesl.report.timeline import FOLD, timeline
 
-# Up to this number of exceptions their details are shown open; with more, readers open those they choose.
+# Up to this number of exceptions, their details are shown open; with more, readers open details themselves.
 _OPEN = 12
 _TONES = {
     "recovered": "good",
@@ -39,7 +39,7 @@ def html(report: Report) -> str:
     """Return the report as a page.
 
     Args:
-        report: as summed up; its texts may hold anything.
+        report: the report, whose texts may contain any characters.
     """
     return markup.page(f"{report.workflow}: report", el("main", *_parts(report)), _footer(report))
 
@@ -146,7 +146,7 @@ def _exception(number: int, row: ExceptionRow, unfolded: bool) -> Element:
             _badge(row.outcome),
             el("span", f" in {seconds(row.seconds)}") if row.seconds is not None else None,
         ),
-        # The target lies inside, so that a link to it opens what is closed.
+        # The target is inside, so that a link to it opens the closed details.
         el("div", *_evidence(row), id=f"e{number}"),
         class_=f"exception {_TONES.get(row.outcome, 'warn')}",
     )
@@ -161,7 +161,7 @@ def _badge(word: str, code: int | None = None) -> Element:
 
 def _evidence(row: ExceptionRow) -> Iterable[Child]:
     printed = _printed(row.last)
-    # The line of an exit is the last one that was printed.
+    # The line of an exit is the last line of output.
     if row.line and (row.kind != "exit" or printed is None):
         yield el("pre", el("code", row.line), tabindex="0", aria_label="the line that was seen")
     place = f"{row.file}, byte {row.offset}" if row.file and row.offset >= 0 else row.file

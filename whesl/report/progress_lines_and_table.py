@@ -1,4 +1,4 @@
-"""What a running workflow shows: lines for a pipe, a table for a terminal. Pure."""
+"""The display of a running workflow: lines for a pipe, a table for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 
 def line(item: Happening) -> str | None:
-    """Return a line about a record, None for a record that users are not told of."""
+    """Return a line about a record, None for a record that users do not see."""
     text = _text(item.record)
     if text is None:
         return None
@@ -90,11 +90,11 @@ def _raised(raised: Raised) -> str:
 def table(
     report: Report, manager: Mapping[str, str], elapsed: float, said: list[str], *, height: int = 40
 ) -> RenderableType:
-    """Return the picture of a running workflow.
+    """Return the display of a running workflow.
 
     Args:
-        report: as it stands.
-        manager: what the manager calls each task's state, by the task's name.
+        report: the present report.
+        manager: by task name, the workflow manager's name for the task's state.
         elapsed: seconds since the start.
         said: the latest lines.
         height: lines of the terminal; with fewer, fewer tasks are shown.
@@ -124,5 +124,5 @@ def table(
 
 
 def _latest(text: str) -> Text:
-    """Return a text that is never wrapped into two lines."""
+    """Return a text that is never wrapped."""
     return Text(text, style="dim", no_wrap=True, overflow="ellipsis")

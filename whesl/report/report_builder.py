@@ -1,17 +1,17 @@
-"""From records to a report. Pure.
+"""Makes a report from records. Pure.
 
-What resubmission would have cost, for one that was recovered (``whesl.model.recovery_criterion``; seconds)::
+The costs of resubmission that a recovered exception avoided (``whesl.model.recovery_criterion``; seconds)::
 
     resubmission = queue wait + poll interval + lost work
     in place     = time from raised to relaunched + lost work
     saved        = resubmission - in place
 
-The queue wait is the mean of this workflow's measured waits (from the submission to the start of the
-job's script) unless one is given; a failed job would have had to wait once more. The poll interval is
-how long a workflow manager takes at most to see that a job has ended (Maestro's default: 60 s). The lost
-work is the time the failed attempt had run; a checkpoint of the application shortens it, by how much is
-not known here, and by the same amount on both sides, so that it cancels out of what was saved. Node
-hours are the saved seconds times the task's nodes: the delay of results avoided, weighted by its size.
+The queue wait is the mean of this workflow's measured waits (from the submission to the start of the job's
+script) unless a value is given; a resubmitted job would have waited once more. The poll interval is the
+longest time until a workflow manager sees the end of a job (Maestro's default: 60 s). The lost work is the
+run time of the failed attempt; a checkpoint of the application shortens it by an unknown amount, which is the
+same in both rows and so cancels out of the savings. Node-hours are the saved seconds times the task's nodes:
+the avoided delay of results, weighted by the task's size.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from whesl.report.task_fold import RECOVERED, RESTARTED, TaskFold
 def summarise(
     gathered: Gathered, *, queue_wait: float | None = None, poll_interval: float = POLL_INTERVAL
 ) -> Report:
-    """Return the report on what was gathered.
+    """Return the report on gathered records.
 
     Args:
         gathered: the records.
-        queue_wait: seconds that a job waits, None for the mean of the measured ones.
+        queue_wait: seconds that a job waits in the queue, None for the mean of the measured waits.
         poll_interval: seconds until the workflow manager sees a job's end.
     """
     summary = Summary(gathered.workflow, gathered.submitted)
@@ -47,11 +47,11 @@ def summarise(
 
 
 class Summary:
-    """A report that grows with what is recorded.
+    """A report that grows with each record.
 
     Args:
-        workflow: the workflow; tasks that it does not name are added when they are heard of.
-        submitted: when each scheduler's job was asked for.
+        workflow: the workflow; tasks that it does not name are added at their first record.
+        submitted: by job id, the time of submission.
     """
 
     def __init__(self, workflow: Workflow, submitted: dict[str, float]) -> None:
@@ -68,7 +68,7 @@ class Summary:
                     fold.row.group = group
 
     def take(self, item: Happening) -> None:
-        """Take one record, in the order of time."""
+        """Add one record, in the order of time."""
         self._until = item.time if self._until is None else max(self._until, item.time)
         fold = self._folds.get(item.task)
         if fold is None:
@@ -83,7 +83,13 @@ class Summary:
         poll_interval: float = POLL_INTERVAL,
         damaged: tuple[str, ...] = (),
     ) -> Report:
-        """Return the report as it stands now; the arguments are those of ``summarise``."""
+        """Return the present report.
+
+        Args:
+            queue_wait: seconds that a job waits in the queue, None for the mean of the measured waits.
+            poll_interval: seconds until the workflow manager sees a job's end.
+            damaged: sentences on unreadable parts of journals.
+        """
         folds = self._folds.values()
         waits = [fold.row.queue_wait for fold in folds if fold.row.queue_wait is not None]
         wait = queue_wait if queue_wait is not None else sum(waits) / len(waits) if waits else 0.0

@@ -1,4 +1,4 @@
-"""What a report consists of: frozen or filled by ``summary``, and JSON as it is."""
+"""The parts of a report, which are also its form as JSON."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Group(msgspec.Struct, frozen=True, order=True):
 class Run(msgspec.Struct, kw_only=True):
     """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs.
 
-    ``job``: in which job of the scheduler. ``exit_code`` is None where it was ended. ``last``: what a failed
-    one printed last. ``cause``: what it died of, where its output was asked.
+    ``job``: the scheduler's job of the attempt. ``exit_code`` is None where WHESL ended the attempt. A failed
+    attempt has ``last``, its last lines of output, and ``cause``, the diagnosis of its logs, if one was made.
     """
 
     attempt: int
@@ -49,7 +49,7 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 class RunAgain(msgspec.Struct, kw_only=True):
-    """Why the scheduler was asked to run a job again, and what it said when it refused."""
+    """A requeue of a job: its reason, and the scheduler's message in case of a refusal."""
 
     job: str
     reason: str
@@ -58,10 +58,10 @@ class RunAgain(msgspec.Struct, kw_only=True):
 class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
-    ``leases_ended``: which agents have killed processes of the task, and why. ``outdated``: warnings of names
-    of nodes that were replaced. ``coupled``: which tasks that it is coupled with failed, or were restarted
-    without its hearing of it. ``unseen``: what of its rules could not see anything. ``observed``: it was only
-    observed. ``group``: of commands without a workflow (``whesl.report.exec_groups``).
+    ``leases_ended``: the agents that killed processes of the task, with reasons. ``outdated``: warnings of
+    outdated names of replaced nodes. ``coupled``: sentences on coupled tasks that failed, or whose restart
+    the task did not hear of. ``unseen``: detections without any input. ``observed``: the task was only
+    observed. ``group``: the group of a command without a workflow (``whesl.report.exec_groups``).
     """
 
     task: str
@@ -88,9 +88,9 @@ class TaskRow(msgspec.Struct, kw_only=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums over the workflow. ``failed`` are without ``observed``: tasks that failed while only observed.
+    """Sums over the workflow. ``failed`` excludes ``observed``, the tasks that failed while only observed.
 
-    Seconds and node-hours are those of the recovered exceptions.
+    Seconds and node-hours are sums over the recovered exceptions.
     """
 
     tasks: int
@@ -107,7 +107,10 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assumptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the costs are computed with. ``waits`` is the number of measured queue waits (0: given)."""
+    """The parameters of the costs.
+
+    ``waits`` is the number of measured queue waits (0: the wait was given).
+    """
 
     queue_wait: float
     waits: int

@@ -1,4 +1,4 @@
-"""One task's records, taken one after the other: its row of a report, and a row for each exception."""
+"""Folds one task's records, in order, into its row of a report and a row for each exception."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whesl.runtime.journal.records import coordinator_records, isolator_records
 from whesl.runtime.journal.records.plan_step import PlanStep
 
 _SECONDS_PER_HOUR = 3600.0
-# The task runs again / it has gone on past what had failed, so that its manager never saw the failure.
+# Outcomes: the task runs again; the task got past the failure, so its manager never saw the failure.
 RESTARTED, RECOVERED = "restarted", "recovered"
 
 
@@ -28,11 +28,11 @@ class _OfException(Protocol):
 
 
 class TaskFold:
-    """One task's records, taken one after the other in the order of time.
+    """The fold of one task's records, in the order of time.
 
     Args:
         task: the task.
-        submitted: when each scheduler's job was asked for.
+        submitted: by job id, the time of submission.
     """
 
     def __init__(self, task: Task, submitted: Mapping[str, float]) -> None:
@@ -49,8 +49,12 @@ class TaskFold:
             outdated=[],
             runs=[],
         )
-        self.rows: dict[int, ExceptionRow] = {}  # by ordinal, of the present start of the task's job
-        self.past: list[ExceptionRow] = []  # of earlier starts of the job, which used the same ordinals
+        self.rows: dict[
+            int, ExceptionRow
+        ] = {}  # by ordinal: exceptions of the present start of the task's job
+        self.past: list[
+            ExceptionRow
+        ] = []  # exceptions of earlier starts of the job, which used the same ordinals
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
         self._claim = self._job = ""
@@ -59,10 +63,15 @@ class TaskFold:
         )
         self._attempt_started: float | None = None
         self._planned: dict[int, list[str]] = {}
-        self._starting: list[int] = []  # exceptions whose next attempt is to be started, or was not taken
+        self._starting: list[int] = []  # exceptions whose next attempt has not started yet, or was refused
 
     def take(self, record: isolator_records.AnyRecord | coordinator_records.AnyRecord, time: float) -> None:
-        """Take one record; those that say nothing for the report are passed over."""
+        """Add one record; records that the report does not need are ignored.
+
+        Args:
+            record: the record.
+            time: the record's time, seconds since the epoch.
+        """
         row = self.row
         match record:
             case isolator_records.Begun():
@@ -116,7 +125,7 @@ class TaskFold:
                 self.bad_nodes.append(record.bad_node)
             case coordinator_records.Finished() if (
                 record.told_by is not ToldBy.ISOLATOR
-            ):  # no process was left that could report the end
+            ):  # no process was left to report the end
                 code = None if record.exit_code == -1 else record.exit_code
                 self._end(record.state, code, record.reason, time)
             case isolator_records.Finished():
@@ -137,7 +146,7 @@ class TaskFold:
                 self._of_task(record)
 
     def _of_exception(self, record: _OfException, row: ExceptionRow) -> None:
-        """Take a record about one exception, in its row."""
+        """Add a record about one exception to its row."""
         match record:
             case isolator_records.Relaunched():
                 self._starting.append(row.ordinal)
@@ -169,7 +178,7 @@ class TaskFold:
                 row.reason = record.reason or row.reason
 
     def _of_task(self, record: _OfException) -> None:
-        """Take what a record about one exception says of the task."""
+        """Apply a record about one exception to the task's row."""
         match record:
             case isolator_records.Decided():
                 self._state(TaskState.RECOVERING)
@@ -185,7 +194,12 @@ class TaskFold:
         return [*self.past, *self.rows.values()]
 
     def count(self, wait: float, poll_interval: float) -> None:
-        """Compute what each recovery saved."""
+        """Compute the savings of each recovery.
+
+        Args:
+            wait: seconds that a resubmitted job would wait in the queue.
+            poll_interval: seconds until the workflow manager sees a job's end.
+        """
         for row in self.raised():
             if row.outcome == RECOVERED and row.seconds is not None:
                 lost = row.lost_work or 0.0
@@ -209,7 +223,7 @@ class TaskFold:
         if claim != self._claim:
             self._put_aside(time)
             self._claim = claim
-        # A requeued job, or a new one for the same task: it runs again.
+        # The task runs again, in a requeued job or in a new job.
         self.row.state = TaskState.RUNNING.value
         self.row.ended = None
         self.row.exit_code = None
@@ -223,7 +237,7 @@ class TaskFold:
                 self.row.queue_wait = time - self.row.submitted
 
     def _put_aside(self, time: float) -> None:
-        """Keep what was raised before: a new start of a job may number exceptions and attempts anew."""
+        """Keep earlier exceptions apart, since a new start of a job may number from 1 again."""
         for row in self.rows.values():
             if row.outcome in UNDECIDED:
                 row.ended = time
@@ -254,7 +268,7 @@ class TaskFold:
         self.row.attempts = max(self.row.attempts, self._attempts_before + number)
 
     def _stop(self, time: float) -> None:
-        """Note the attempt's end: its exit, its fencing or the task's end, what comes first."""
+        """Note the attempt's end: its exit, its fencing or the task's end, whichever comes first."""
         if self.row.runs and self.row.runs[-1].ended is None:
             self.row.runs[-1].ended = time
 

@@ -1,4 +1,4 @@
-"""What happened to one task, in a few lines for people, and as JSON for programs; made from its journal."""
+"""A summary of one task from its journal: a few lines for people, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from whesl.report.task_fold import TaskFold
 from whesl.runtime.journal.records import isolator_records as records
 
 _LONGEST = 120
-_REMARKED = 3  # exceptions that a job's record names
+_REMARKED = 3  # the most exceptions that a job's record names
 _LONGEST_REMARK = 240
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
+    """The summary of a task. Times are in seconds. ``unwatched``: a note that no exception covers the task.
 
-    ``handled``: exceptions and their outcomes, as in a report (``whesl.report.exception_row``).
-    ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end,
-    ``cause``: what it died of.
+    ``handled``: exceptions and their outcomes, as in a report (``whesl.report.exception_row``). ``notes``:
+    further notes for the user. ``last`` and ``cause``: last lines and cause of a final failed attempt.
     """
 
     task: str
@@ -51,10 +50,10 @@ def summarise(
 
     Args:
         task: the task.
-        written: its journal's records with their times.
-        ended: how it ended.
-        notes: what else its user should know, a line each.
-        unwatched: that no exception of the rules is for it, "" where one is.
+        written: the records of the task's journal with their times.
+        ended: the record of the task's end.
+        notes: further notes for the user, a line each.
+        unwatched: a note that no exception of the rules covers the task, "" where one does.
     """
     fold = TaskFold(task, {})
     times, dropped = [], 0
@@ -85,7 +84,7 @@ def _why(row: ExceptionRow) -> str:
 
 
 def text(summary: Summary) -> str:
-    """Return a summary for people, fit for their terminal whatever the log said."""
+    """Return a summary for people, without control characters of the log."""
     attempts = f"{summary.attempts} attempt{'s' if summary.attempts != 1 else ''}"
     because = f" ({summary.reason})" if summary.reason else ""
     lines = [

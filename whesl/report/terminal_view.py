@@ -1,4 +1,4 @@
-"""A picture of workflows that fits a terminal of any size, one line for each task that needs a look. Pure."""
+"""A display of workflows for terminals of any size, with a line for each task that needs attention. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STYLES = {
     TaskState.FAILED: "bold red",
     TaskState.CANCELLED: "red",
 }
-# Tasks that need a person come first; tasks that are well or have not begun are only counted.
+# Tasks that need a person come first; healthy tasks and tasks that have not begun are only counted.
 _ORDER = (
     TaskState.PAUSED,
     TaskState.ESCALATED,
@@ -52,11 +52,11 @@ def picture(
     now: float,
     ascii_only: bool = False,
 ) -> RenderableType:
-    """Return workflows as they are, in at most ``height`` lines.
+    """Return the present workflows in at most ``height`` lines.
 
     Args:
-        view: what ``whesl status --json`` prints.
-        said: lines on what happened, the latest last.
+        view: the status, as ``whesl status --json`` prints it.
+        said: lines on events, the latest last.
         width: columns of the terminal.
         height: its lines.
         now: seconds since the epoch.
@@ -93,7 +93,7 @@ def _line(text: str) -> Text:
 
 
 class Stage(enum.IntEnum):
-    """Where a workflow is: tasks are at work, none is now, all have ended."""
+    """The stage of a workflow: tasks are at work, no task is at work, all tasks have ended."""
 
     RUNS = 0
     WAITS = 1
@@ -109,7 +109,7 @@ def _stage(flow: Mapping[str, Any]) -> Stage:
 
 
 def _begun(flow: Mapping[str, Any]) -> float:
-    """Return when the newest of a workflow's tasks began, or the workflow itself."""
+    """Return the beginning of a workflow's newest task, or of the workflow itself."""
     return float(max([flow["time"], *(task["started"] for task in flow["tasks"])]))
 
 
@@ -126,7 +126,7 @@ def _flow(
     lines: list[RenderableType] = [_head(flow, stage, counts, width, now), _bar(counts, width, ascii_only)]
     lines.append(_counts(flow, counts))
     used = len(lines)
-    fits = room - used - 1  # the columns' names take one
+    fits = room - used - 1  # one line is for the names of columns
     rows = shown if len(shown) <= fits else shown[: max(fits - 1, 0)]
     if rows:
         lines.append(_rows(rows, width, now))
@@ -144,7 +144,7 @@ def _head(flow: Mapping[str, Any], stage: Stage, counts: Counter[TaskState], wid
         place += ", observed only"
     done = counts[TaskState.COMPLETED] + counts[TaskState.SKIPPED]
     right = f"{done} of {len(flow['tasks'])}"
-    if flow["name"]:  # tasks without a workflow have no common begin
+    if flow["name"]:  # tasks without a workflow have no common beginning
         ended = max((task["ended"] for task in flow["tasks"]), default=0.0)
         until = ended if stage is Stage.OVER else now
         right += f", {duration(max(until - flow['time'], 0.0))}"
@@ -220,13 +220,13 @@ def _why(task: Mapping[str, Any]) -> str:
 
 
 def reason(task: Mapping[str, Any]) -> str:
-    """Return in one line the reason of a task's state, and what is wrong with its journal."""
+    """Return in one line the reason of a task's state, and the trouble of its journal."""
     said = (" ".join(str(task[name]).split()) for name in ("reason", "trouble"))
     return "; ".join(part for part in said if part)
 
 
 def nodes(names: Sequence[str]) -> str:
-    """Return node names in a cell's width: the first ones, and how many there are."""
+    """Return node names for a table's cell: the first ones, and their number."""
     return ",".join(names) if len(names) <= 4 else f"{','.join(names[:3])},... ({len(names)})"
 
 

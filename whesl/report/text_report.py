@@ -1,4 +1,4 @@
-"""A report as people read it: tables for a terminal, the same as Markdown."""
+"""A report as text: tables for a terminal, and Markdown."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from whesl.report.exception_row import ExceptionRow
 from whesl.report.report_records import Report, TaskRow
 
 _LINE = 160
-_NAMES = 5  # names of tasks in one line
-_PIPE = 1_000  # columns of a table in a pipe
+_NAMES = 5  # the most names of tasks in one line
+_PIPE = 1_000  # columns of a table that is written to a pipe
 # The most exceptions and tasks that are shown; tasks that simply completed are left out first.
 _MOST = 250
 _QUIET = frozenset({"completed", "skipped", "registered"})
@@ -45,29 +45,34 @@ def stamp(when: float) -> str:
 
 
 def why(row: ExceptionRow) -> str:
-    """Return in one line why an exception was raised, cut to what a table holds."""
+    """Return in one line why an exception was raised, cut to a table's width."""
     text = visible(explain(row.kind, row.line, row.detail) or row.kind)
     return shortened(text, _LINE)
 
 
 def where(row: ExceptionRow) -> str:
-    """Return where an exception was seen: ``file:offset, node``; a dash where that is not known."""
+    """Return the place of an exception: ``file:offset, node``; a dash where it is not known."""
     place = f"{row.file}:{row.offset}" if row.file and row.offset >= 0 else row.file
     return ", ".join(part for part in (place, row.node) if part) or "-"
 
 
 def done(row: ExceptionRow) -> str:
-    """Return what was done about an exception, with a reason where it was not the rule's first choice."""
+    """Return the actions on an exception, with a reason where they were not the rule's first choice."""
     steps = visible("; ".join(row.steps) or row.action or "-")
     word, _, told = visible(row.reason).partition(": ")
     if told and told in steps:
-        # The note of a failed step says the outcome already.
+        # The note of a failed step contains the outcome already.
         return f"{steps} [{word}]"
     return f"{steps} [{visible(row.reason)}]" if row.reason else steps
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 task``, ``1,200 tasks``."""
+    """Return a number with its noun: ``1 task``, ``1,200 tasks``.
+
+    Args:
+        number: the number.
+        noun: the noun in the singular.
+    """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -90,7 +95,7 @@ def became(report: Report) -> str:
 
 
 def worth(report: Report) -> list[str]:
-    """Return what the recoveries took and what resubmission would have cost, in sentences."""
+    """Return sentences on the time of recoveries and the avoided costs of resubmission."""
     totals, given = report.totals, report.assumptions
     if not totals.recovered:
         return []
@@ -157,7 +162,7 @@ def _state(row: TaskRow) -> str:
 
 
 def bad_node_lines(report: Report) -> list[str]:
-    """Return a line for each node that the site's administrators should hear of."""
+    """Return a line for each node that the site's administrators should check."""
     return [
         visible(f"{bad.node}: {bad.reason} (seen by {bad.task}, {stamp(bad.time)})")
         for bad in report.bad_nodes
@@ -165,7 +170,7 @@ def bad_node_lines(report: Report) -> list[str]:
 
 
 def again_lines(report: Report) -> list[str]:
-    """Return a line for each time that the scheduler was asked to run a job again."""
+    """Return a line for each requeue of a job."""
     return [
         f"{row.task.partition('/')[2]}: job {again.job or '-'} was to run again: {again.reason}"
         for row in report.tasks
@@ -174,10 +179,10 @@ def again_lines(report: Report) -> list[str]:
 
 
 def node_lines(report: Report) -> list[str]:
-    """Return lines that a task's user should know besides its exceptions.
+    """Return further lines about tasks, beside exceptions.
 
-    Leases that ended with processes killed, outdated names of nodes, restarts of coupled tasks that it was
-    not told of, and what of its rules could not see anything.
+    They name ended leases with killed processes, outdated names of nodes, restarts of coupled tasks that a
+    task did not hear of, and detections without any input.
     """
     return [
         visible(f"{row.task.partition('/')[2]}: {why}")
@@ -203,12 +208,12 @@ def reason_lines(report: Report) -> list[str]:
 
 
 def died_of(row: TaskRow) -> Cause | None:
-    """Return what the last attempt of a task that failed died of, where that is known."""
+    """Return the cause of a failed task's last attempt, None where it is not known."""
     return row.runs[-1].cause if row.runs and row.state in _BAD else None
 
 
 def printed_last(row: TaskRow) -> LastLines:
-    """Return what the last attempt of a task that failed had printed last."""
+    """Return the last lines of output of a failed task's last attempt."""
     return row.runs[-1].last if row.runs and row.state in _BAD else LastLines()
 
 
@@ -264,13 +269,13 @@ def by_group(report: Report) -> list[tuple[str, list[TaskRow]]]:
 
 
 def during(row: ExceptionRow) -> str:
-    """Return in which attempt, and of which job, an exception was raised."""
+    """Return the attempt, and the job, in which an exception was raised."""
     attempt = f"in attempt {row.attempt}" if row.attempt else "before attempt 1"
     return f"{attempt} of job {row.job}" if row.job else attempt
 
 
 def last_lines(last: LastLines) -> list[str]:
-    """Return what a failed attempt printed last, each line with its stream."""
+    """Return a failed attempt's last lines of output, each with its stream."""
     return [
         f"{name}: {line}"
         for name, lines in (("stdout", last.stdout), ("stderr", last.stderr))
@@ -306,7 +311,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[list[str]]) -> Tab
     for cells in rows:
         words = {word for cell in cells for word in cell.split(" ", 1)[:1]}
         style = "red" if words & _BAD else "green" if words & _GOOD else "yellow"
-        # Cells are data: brackets in a log line are no markup.
+        # Cells are data: brackets in a log's line are not markup.
         table.add_row(
             *(Text(cell) for cell in cells[:-1]), Text(cells[-1]), style=None if style == "green" else style
         )
@@ -336,12 +341,12 @@ def markdown(report: Report) -> str:
 
 def _plain(text: str) -> str:
     """Return text with its Markdown characters escaped."""
-    # An underscore inside a word is none; names of tasks are full of them and stay readable.
+    # An underscore inside a word is no markup, so names of tasks stay readable.
     return re.sub(r"([\\`*<\[\]&!|~]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(visible(text).split()))
 
 
 def _code(text: str) -> str:
-    """Return text as code of a table's cell, between more backticks than it has in a row."""
+    """Return text as code in a table's cell, between more backticks than it contains in a row."""
     line = " ".join(text.split()).replace("|", "\\|")
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if len(fence) > 1 else f"`{line}`"
@@ -355,7 +360,12 @@ def _markdown_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> li
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report on a terminal or, without colours and at full width, into a pipe."""
+    """Print the report on a terminal or, without colours and at full width, into a pipe.
+
+    Args:
+        report: the report.
+        console: the console to print on.
+    """
     if console.is_terminal:
         console.print(terminal(report))
     else:

@@ -1,4 +1,4 @@
-"""The picture of a workflow in time: a row for each task, with its attempts, exceptions and recoveries.
+"""The timeline of a workflow: a row for each task, with its attempts, exceptions and recoveries.
 
 Each row is an SVG of its own as wide as its column. Places in time are percentages of that width, so that
 one file fits a telephone, a desk and a sheet of paper without a script.
@@ -18,9 +18,9 @@ from whesl.report.markup import Child, el
 from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp, why
 
-# With more tasks than these, the tasks of a step to which nothing happened are shown as one row.
+# With more tasks than this, the uneventful tasks of a step are shown as one row.
 FOLD = 40
-# Rows of one folded step; more rows would not be readable, and their numbers are in the JSON.
+# The most rows of one folded step; more rows would not be readable, and the JSON has all tasks.
 MOST = 250
 _TICKS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 _MARKS = 7
@@ -34,7 +34,7 @@ _DIAMOND = "M0 2l7 9l-7 9l-7 -9z"
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """From seconds since the epoch to percent of the picture's width."""
+    """A scale from seconds since the epoch to percent of the picture's width."""
 
     began: float
     until: float
@@ -45,7 +45,7 @@ class Scale(msgspec.Struct, frozen=True):
         return 100.0 * min(max(share, 0.0), 1.0)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Return the places of round times since the beginning, and what to write there."""
+        """Return the places and labels of round times since the beginning."""
         length = self.until - self.began
         step = next((float(tick) for tick in _TICKS if length / tick <= _MARKS), 0.0)
         while step == 0.0 or length / step > _MARKS:
@@ -104,7 +104,7 @@ def _eventful(row: TaskRow, raised: dict[str, list[tuple[int, ExceptionRow]]]) -
 
 
 def _legend(report: Report) -> Element:
-    """Return the legend of the signs that the picture has."""
+    """Return the legend of the picture's signs."""
     failed = any(row.state in (TaskState.FAILED, TaskState.CANCELLED) for row in report.tasks)
     signs: list[tuple[bool, Element, str]] = [
         (any(row.queue_wait for row in report.tasks), _bar(0, 100, "wait", 9, 4), "in the queue"),
@@ -215,7 +215,7 @@ def _exception(number: int, item: ExceptionRow, row: TaskRow, scale: Scale) -> l
     parts: list[Child] = []
     at = scale.place(item.time)
     if item.resubmission is not None and item.seconds is not None:
-        # Lost work is done again with and without WHESL; a recovery saves the wait alone.
+        # Lost work is repeated with and without WHESL; a recovery saves only the wait.
         waited = item.resubmission - (item.lost_work or 0.0)
         parts.append(_bar(at, scale.place(item.time + waited), "avoided", 19, 6))
         if item.time + waited > scale.until:
@@ -252,7 +252,7 @@ def _at(place: float, shape: Element) -> Element:
 
 
 def _folded(tasks: Iterable[TaskRow], scale: Scale) -> Iterable[Element]:
-    """Yield a row for each step's tasks to which nothing happened; it opens into a row for each task."""
+    """Yield a row for each step's uneventful tasks, which opens into a row for each task."""
     for step, group in groupby(sorted(tasks, key=lambda row: row.step), key=lambda row: row.step):
         rows = list(group)
         name = f"{step or 'tasks'} × {len(rows):,}"  # noqa: RUF001 - the sign of multiplication is meant

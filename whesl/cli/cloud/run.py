@@ -144,7 +144,12 @@ def run(
 
 
 def limits_of(site: Site, case: Case) -> dict[str, int]:
-    """Return the account's limit of instances for each platform, empty where it is unknown."""
+    """Return the account's limit of instances for each platform, empty where it is unknown.
+
+    Args:
+        site: the settings of cluster and cloud.
+        case: the workflow, prices, profile and forecast.
+    """
     import tempfile
 
     from whesl.cloud.providers.port import Market, TellsLimits

@@ -79,7 +79,13 @@ class Queues:
         self._new += found
 
     def copied(self, name: str, domain: Domain, again: float | None) -> None:
-        """Record that a copy has ended; a failed copy is repeated at the time ``again``."""
+        """Record that a copy has ended; a failed copy is repeated at the time ``again``.
+
+        Args:
+            name: the file's name.
+            domain: the domain.
+            again: the time of the next try, seconds since the epoch; None for a successful copy.
+        """
         self._copying.discard((name, domain))
         if again is not None:
             self._copy_again[name, domain] = again

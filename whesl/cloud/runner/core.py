@@ -79,7 +79,12 @@ class Core:
         return self._close(now)
 
     def step(self, event: Event, now: float) -> Outcome:
-        """Handle an event; return the records to write and then the commands to carry out."""
+        """Handle an event; return the records to write and then the commands to carry out.
+
+        Args:
+            event: the event.
+            now: seconds since the epoch.
+        """
         # The clock may have been set back.
         self._fates = {one: min(since, now) for one, since in self._fates.items()}
         if isinstance(event, Looked):
@@ -99,12 +104,23 @@ class Core:
         return self._close(now)
 
     def trouble(self, what: str, why: str, now: float) -> Outcome:
-        """Handle the report that something fails, or works again (``why`` empty)."""
+        """Handle the report that something fails, or works again (``why`` empty).
+
+        Args:
+            what: the failing operation.
+            why: the reason, '' where the operation works again.
+            now: seconds since the epoch.
+        """
         self._context.trouble(what, why, now)
         return self._context.taken()
 
     def stop(self, why: str, now: float) -> Outcome:
-        """End the run, even if tasks remain."""
+        """End the run, even if tasks remain.
+
+        Args:
+            why: the reason.
+            now: seconds since the epoch.
+        """
         self._why = why
         return self._close(now)
 

@@ -59,10 +59,20 @@ def box(executor: str) -> str:
 
 
 def message(executor: str, number: int) -> str:
-    """Return the name of an assignment."""
+    """Return the name of an assignment.
+
+    Args:
+        executor: the executor's name.
+        number: the message's number.
+    """
     return f"{box(executor)}/{number:06}.json"
 
 
 def reply(executor: str, number: int) -> str:
-    """Return the name of an executor's report."""
+    """Return the name of an executor's report.
+
+    Args:
+        executor: the executor's name.
+        number: the message's number.
+    """
     return f"{SAID}/{executor}-{number:06}.json"

@@ -93,7 +93,12 @@ def choose(
 
 
 def slowed(case: plan_menu.Case, hour: float) -> plan_menu.Case:
-    """Return a case scaled to hours of 3600 s, for a run whose hours last ``hour`` seconds."""
+    """Return a case scaled to hours of 3600 s, for a run whose hours last ``hour`` seconds.
+
+    Args:
+        case: the case.
+        hour: seconds of an hour of the run.
+    """
     times = HOUR / hour
     return msgspec.structs.replace(
         case,

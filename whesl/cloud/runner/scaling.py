@@ -64,7 +64,13 @@ class Scaling:
         self._measured: dict[tuple[str, Domain], list[float]] = {}
 
     def measured(self, stage: str, domain: Domain, seconds: float) -> None:
-        """Record the run time of a task."""
+        """Record the run time of a task.
+
+        Args:
+            stage: the stage's name.
+            domain: the domain.
+            seconds: the run time.
+        """
         self._measured.setdefault((stage, domain), []).append(seconds)
 
     def intervals(self, now: float) -> None:
@@ -203,7 +209,12 @@ class Scaling:
             self._context.write(risk, now)
 
     def release(self, executor: Executor, now: float) -> None:
-        """End an executor after its present task."""
+        """End an executor after its present task.
+
+        Args:
+            executor: the executor.
+            now: seconds since the epoch.
+        """
         if executor.task:
             stopping = r.ExecutorSeen(id=executor.id, state=ExecutorState.STOPPING, why="no longer needed")
             self._context.write(stopping, now)

@@ -50,11 +50,20 @@ class Side(Protocol):
         """Return the states of the visible ones among ``executors`` (id, handle, end time).
 
         An executor that carries the run's tag and is not ``wanted`` is ended.
+
+        Args:
+            executors: id, handle and end time of each executor.
+            wanted: returns whether an executor is recorded and has not ended, by its id.
         """
         ...
 
     def end(self, known_as: str, handle: str) -> None:
-        """End an executor; ``handle`` is '' where its start was not answered."""
+        """End an executor; ``handle`` is '' where its start was not answered.
+
+        Args:
+            known_as: the executor's id.
+            handle: the handle from the executor's start, '' where the start was not answered.
+        """
         ...
 
     def close(self) -> None:
@@ -120,7 +129,12 @@ class SchedulerSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the jobs' states; a job that the scheduler surely does not have is gone."""
+        """Query the jobs' states; a job that the scheduler surely does not have is gone.
+
+        Args:
+            executors: id, handle and end time of each executor.
+            wanted: returns whether an executor is recorded and has not ended, by its id.
+        """
         handles = [handle for _, handle, _ in executors if handle]
         records = self._scheduler.jobs(handles)
         found = {}
@@ -135,7 +149,12 @@ class SchedulerSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Cancel the job."""
+        """Cancel the job.
+
+        Args:
+            known_as: the executor's id.
+            handle: the handle from the executor's start, '' where the start was not answered.
+        """
         if not handle:
             record = self._scheduler.find(known_as)
             handle = record.id if record is not None else ""
@@ -187,7 +206,12 @@ class ProviderSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time."""
+        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time.
+
+        Args:
+            executors: id, handle and end time of each executor.
+            wanted: returns whether an executor is recorded and has not ended, by its id.
+        """
         handles = {known_as: handle for known_as, handle, _ in executors}
         shown: dict[str, Instance] = {}
         ended: list[str] = []
@@ -217,7 +241,12 @@ class ProviderSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Terminate the instance."""
+        """Terminate the instance.
+
+        Args:
+            known_as: the executor's id.
+            handle: the handle from the executor's start, '' where the start was not answered.
+        """
         if not handle:
             instance = self._provider.find(known_as)
             handle = instance.id if instance is not None else ""

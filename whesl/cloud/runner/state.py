@@ -79,7 +79,12 @@ class RunView:
     cloud_instead: bool
 
     def must_wait(self, asked: r.ExecutorAsked, now: float) -> bool:
-        """Return whether an instance waits until the cluster has accepted or refused its part."""
+        """Return whether an instance waits until the cluster has accepted or refused its part.
+
+        Args:
+            asked: the instance's request.
+            now: seconds since the epoch.
+        """
         if asked.domain is Domain.HPC or self.cloud_instead or self.refusal != "":
             return False
         return any(
@@ -147,7 +152,12 @@ class RunState:
         return sum(executor.cost(now) for executor in self.executors.values())
 
     def take(self, record: r.Record, time: float) -> list[str]:
-        """Apply one record; return the tasks whose last parent is done with it."""
+        """Apply one record; return the tasks whose last parent is done with it.
+
+        Args:
+            record: the record.
+            time: the record's time, seconds since the epoch.
+        """
         if isinstance(record, r.TaskDone):
             return self._done(record, time)
         if isinstance(record, r.ExecutorAsked):
@@ -246,7 +256,12 @@ class RunState:
 
 
 def fold(workflow: Workflow, entries: Iterable[Entry]) -> RunState:
-    """Return the run's state from journal entries; unknown kinds of entries are ignored."""
+    """Return the run's state from journal entries; unknown kinds of entries are ignored.
+
+    Args:
+        workflow: the workflow.
+        entries: the journal's entries in order.
+    """
     state = RunState(workflow)
     for entry in entries:
         kind = r.KINDS.get(entry.kind)

@@ -120,7 +120,12 @@ def summary(state: RunState, now: float, *, carried: bool = False) -> Summary:
 
 
 def lines(found: Summary, now: float) -> list[str]:
-    """Return a summary as lines of text."""
+    """Return a summary as lines of text.
+
+    Args:
+        found: the summary.
+        now: seconds since the epoch.
+    """
     left = found.deadline - (found.ended or now)
     said = [f"{found.workflow}: {found.state}, {found.done} of {found.tasks} tasks done"]
     if found.state == "running" and not found.carried:

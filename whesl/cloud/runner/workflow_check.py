@@ -39,7 +39,12 @@ def runnable(workflow: Workflow) -> None:
 
 
 def difference(run: Workflow, given: Workflow) -> str:
-    """Return how a workflow differs from a run's workflow, '' where both have the same tasks."""
+    """Return how a workflow differs from a run's workflow, '' where both have the same tasks.
+
+    Args:
+        run: the run's workflow.
+        given: the other workflow.
+    """
     if run.name != given.name:
         return f"it is called {run.name!r}, not {given.name!r}"
     here, there = ({task.name: _core(task) for task in one.tasks} for one in (run, given))

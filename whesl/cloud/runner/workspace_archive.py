@@ -36,7 +36,13 @@ def directory(name: str) -> str | None:
 
 
 def write_script(script: str, data: Path, place: Path) -> Path:
-    """Write a task's script into its workspace, with the data's directory filled in; return its path."""
+    """Write a task's script into its workspace, with the data's directory filled in; return its path.
+
+    Args:
+        script: the script's text.
+        data: the directory of the data.
+        place: the workspace.
+    """
     path = place / ".whesl-script"
     path.write_text(script.replace(ROOT, str(data)))
     path.chmod(0o700)
@@ -81,6 +87,10 @@ def unpack(data: Path, name: str) -> None:
     """Unpack a workspace into the directory of all workspaces; the workspace of another run is replaced.
 
     Of several executors that do so at once, one unpacks and the others wait.
+
+    Args:
+        data: the directory of all workspaces.
+        name: the archive's name.
 
     Raises:
         WheslError: the archive cannot be read, or the workspace cannot be written.

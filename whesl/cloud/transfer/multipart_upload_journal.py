@@ -36,7 +36,12 @@ class Uploads:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def of(self, bucket: str, key: str) -> Upload | None:
-        """Return the unfinished upload to a key; None when there is none or its file is damaged."""
+        """Return the unfinished upload to a key; None when there is none or its file is damaged.
+
+        Args:
+            bucket: the bucket's name.
+            key: the object's key.
+        """
         try:
             return msgspec.json.decode(self._path(bucket, key).read_bytes(), type=Upload)
         except (FileNotFoundError, *UNDECODABLE):

@@ -36,11 +36,22 @@ class Store(Protocol):
     name: str
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a local file to the storage; return the copy's digest, read back. A broken copy is resumed."""
+        """Copy a local file to the storage; return the copy's digest, read back. A broken copy is resumed.
+
+        Args:
+            source: the local file.
+            name: the file's name in the storage.
+        """
         ...
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file to a local path, whole or not at all. Raises RefusedError for a missing file."""
+        """Copy a file to a local path, whole or not at all. Raises RefusedError for a missing file.
+
+        Args:
+            name: the file's name in the storage.
+            target: the local path.
+            expected: the expected digest; None where it is unknown.
+        """
         ...
 
     def digest(self, name: str) -> Digest | None:
@@ -48,7 +59,12 @@ class Store(Protocol):
         ...
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file, whole or not at all."""
+        """Write a small file, whole or not at all.
+
+        Args:
+            name: the file's name in the storage.
+            content: the file's content.
+        """
         ...
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
@@ -88,7 +104,13 @@ def digest_of(path: Path) -> Digest:
 
 
 def same(sent: Digest, found: Digest | None, what: str) -> Digest:
-    """Return the digest of a correct copy. Raises DamagedError where ``sent`` and ``found`` differ."""
+    """Return the digest of a correct copy. Raises DamagedError where ``sent`` and ``found`` differ.
+
+    Args:
+        sent: the source's digest.
+        found: the copy's digest; None where there is no copy.
+        what: the copy in words, for the error.
+    """
     if found is None or found != sent:
         said = "nothing" if found is None else f"{found.size} bytes, SHA-256 {found.sha256}"
         raise DamagedError(f"{what} was damaged: {sent.size} bytes, SHA-256 {sent.sha256} sent, {said} found")
@@ -96,5 +118,10 @@ def same(sent: Digest, found: Digest | None, what: str) -> Digest:
 
 
 def missing(name: str, where: str) -> RefusedError:
-    """Return the error for a missing file."""
+    """Return the error for a missing file.
+
+    Args:
+        name: the file's name in the storage.
+        where: the storage in words.
+    """
     return RefusedError(f"there is no {name} in {where}")

@@ -57,7 +57,12 @@ class S3Store:
         self.name = f"s3://{bucket}/{self._prefix}"
 
     def put(self, source: Path, name: str) -> Digest:
-        """Upload a local file and read the object back."""
+        """Upload a local file and read the object back.
+
+        Args:
+            source: the local file.
+            name: the file's name in the storage.
+        """
         sent = digest_of(source)
         key = self._key(name)
         with self._explained(f"{source} cannot be copied to {self.name}"):
@@ -77,7 +82,13 @@ class S3Store:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Download an object to a local path; a broken download is resumed if the object is unchanged."""
+        """Download an object to a local path; a broken download is resumed if the object is unchanged.
+
+        Args:
+            name: the file's name in the storage.
+            target: the local path.
+            expected: the expected digest; None where it is unknown.
+        """
         key = self._key(name)
         with self._explained(f"{name} cannot be copied from {self.name}"):
             head = self._head(key)
@@ -113,7 +124,12 @@ class S3Store:
             return self._read_back(self._key(name))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small object."""
+        """Write a small object.
+
+        Args:
+            name: the file's name in the storage.
+            content: the file's content.
+        """
         digest = Digest(size=len(content), sha256=hashlib.sha256(content).hexdigest())
         with self._explained(f"{self.name}/{name} cannot be written"):
             self._put(self._key(name), content, digest)
