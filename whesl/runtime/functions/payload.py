@@ -14,6 +14,7 @@ import pickle
 import stat
 import sys
 import traceback
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cloudpickle
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Names of the file in the call's directory, and of the one in an attempt's directory.
 CALL, OUTCOME = "call", "outcome"
 _PROTOCOL = 5
+_NO_FILE = "<dynamic-code>"  # what cloudpickle 3.1 writes instead of the name of a function's source
 
 
 class Call(NamedTuple):
@@ -151,6 +153,10 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # cloudpickle h
 
     def reducer_override(self, obj: Any) -> Any:
         """Return the function and arguments that remake an object; Python's pickler calls this method."""
+        if isinstance(obj, CodeType):
+            # cloudpickle leaves out the file's name, without which tracebacks show no lines of the source.
+            made, args = self.dispatch_table[CodeType](obj)
+            return made, tuple(obj.co_filename if one == _NO_FILE else one for one in args)
         if not isinstance(obj, BaseException) or _says_how_it_is_made(type(obj)):
             return super().reducer_override(obj)
         reduced: Any = obj.__reduce_ex__(_PROTOCOL)
