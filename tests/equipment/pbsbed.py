@@ -15,6 +15,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,6 +85,8 @@ _MODES = {
     "sched_priv": 0o750,
     "server_priv": 0o750,
 }
+# Commands of other resource managers.
+_OTHERS = ("sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo", "sacct", "scancel", "flux")
 _OUTER = ("PBS", "WHESL", "SLURM", "SBATCH", "FLUX")
 
 
@@ -184,6 +187,20 @@ class PbsBed(Bed):
         outer = {k: v for k, v in os.environ.items() if not k.startswith(_OUTER)}
         path = f"{self._prefix}/bin:{self._prefix}/sbin:{os.environ.get('PATH', _SYSTEM)}"
         return {**outer, "PATH": path, "PBS_CONF_FILE": str(self.conf)}
+
+    def alone(self) -> dict[str, str]:
+        """Return the environment of a login node that has no commands of other resource managers."""
+        commands = self.directory / "commands"
+        if not commands.exists():
+            commands.mkdir()
+            found = [
+                file
+                for place in reversed(self.outside["PATH"].split(os.pathsep))
+                for file in Path(place).glob("*")
+            ]
+            for name, file in {file.name: file for file in found if file.name not in _OTHERS}.items():
+                (commands / name).symlink_to(file)
+        return {**self.outside, "PATH": f"{Path(sys.executable).parent}:{commands}"}
 
     def submit(self, script: str, *options: str) -> str:
         """Submit a script's text with qsub options and return the job's id. Raises PbsBedError."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.equipment.pbsbed import PbsBed
+from whesl.lab.readers import format_detection
+from whesl.lab.readers.job_records import State
 
 pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
 
@@ -66,19 +68,25 @@ def test_a_lost_node_is_replaced_in_place(bed: PbsBed, tmp_path: Path) -> None:
 
 
 def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
+    """The login node has PBS alone, as at sites without Slurm and Flux."""
     whesl = (sys.executable, "-m", "whesl")
-    home = str(tmp_path / "home")
-    told = bed.run(*whesl, "doctor", WHESL_HOME=home).stdout
+    path, home = bed.alone()["PATH"], str(tmp_path / "home")
+    told = bed.run(*whesl, "doctor", PATH=path, WHESL_HOME=home).stdout
     assert "3 nodes: 3 free" in told
     assert "it forgets jobs" not in told
     output = tmp_path / "out"
     job = bed.submit("echo 'Segmentation fault (core dumped)'; kill -SEGV $$", "-o", str(output))
     bed.wait_for(lambda: bed.job(job).get("job_state") == "F", "the job is over")
-    why = bed.run(*whesl, "why", job, WHESL_HOME=home)
+    why = bed.run(*whesl, "why", job, PATH=path, WHESL_HOME=home)
     assert "Segmentation fault" in why.stdout, why.stderr
     script = "[ $PBS_ARRAY_INDEX = 1 ] || { echo 'Disk quota exceeded'; exit 3; }"
     array = bed.submit(script, "-J", "1-2", "-o", str(tmp_path), "-j", "oe")
     bed.wait_for(lambda: bed.job(array).get("job_state") == "F", "the array is over")
-    why = bed.run(*whesl, "why", array, WHESL_HOME=home)
+    why = bed.run(*whesl, "why", array, PATH=path, WHESL_HOME=home)
     assert "Disk quota exceeded" in why.stdout, why.stderr
     assert f"{array.replace('[]', '[2]')}.OU" in why.stdout
+    # The lab reads the log that PBS has written of these jobs.
+    (log,) = (bed.directory / "server" / "server_priv" / "accounting").iterdir()
+    found = format_detection.read_jobs(log)
+    assert not found.malformed
+    assert [one.state for one in found.jobs if one.job == job] == [State.FAILED]

@@ -22,6 +22,8 @@ WHESL = Path(sys.executable).with_name("whesl")
 RESOURCES = [f"whesl_fit_{seconds:.0f}" for seconds in risk_table.HORIZONS]
 SHORT = ("-l", "walltime=00:20:00", "-l", "place=scatter")
 
+pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
+
 
 @pytest.fixture(scope="module")
 def table(bed: PbsBed) -> Iterator[Path]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,8 +15,6 @@ import pytest
 from tests.equipment.pbsbed import PbsBed
 
 BIN = Path(sys.executable).parent
-# Commands of other managers: the login node of the tests has none of them.
-OTHERS = ("sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo", "sacct", "scancel", "flux")
 RULES = """\
 DECLARE ENTITY JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
@@ -86,14 +83,7 @@ class Login:
 
     def __init__(self, bed: PbsBed, place: Path) -> None:
         self.bed, self.place = bed, place
-        self.environment = {**bed.outside, "WHESL_HOME": str(place / "home")}
-        commands = place / "commands"
-        commands.mkdir()
-        for directory in self.environment["PATH"].split(os.pathsep):
-            for command in Path(directory).glob("*"):
-                if command.name not in OTHERS and not (commands / command.name).is_symlink():
-                    (commands / command.name).symlink_to(command)
-        self.environment["PATH"] = f"{BIN}:{commands}"
+        self.environment = {**bed.alone(), "WHESL_HOME": str(place / "home")}
 
     def begin(self, *sources: str, rules: str = RULES) -> subprocess.Popen[str]:
         """Start a run."""
