@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -77,15 +80,15 @@ def pbs() -> list[Finding]:
         return [_found(State.FAILED, "nodes have its resources, and the server has no hook", "remove")]
     if hook is not None and "enabled = false" in hook.output.lower():
         return [_found(State.WARN, "its hook is not enabled", "enable")]
-    home = server_home(os.environ)
-    try:
-        state = json.loads((home / "server_priv" / "whesl_placement.json").read_bytes()) if home else {}
-        if problem := state.get("problem") or (
-            "its hook does not run" if state.get("valid_until", time.time() + 1) < time.time() else ""
-        ):
-            return [_found(State.WARN, f"no node is left out: {problem}", "predictions")]
-    except (OSError, ValueError):
-        pass  # users do not read the server's files
+    home, state = server_home(os.environ), dict[str, Any]()
+    with contextlib.suppress(OSError, ValueError):  # users do not read the server's files
+        state = json.loads((home / "server_priv" / "whesl_placement.json").read_bytes()) if home else state
+    if problem := state.get("problem"):
+        return [_found(State.WARN, f"no node is left out: {problem}", "predictions")]
+    if state.get("valid_until", math.inf) < time.time():
+        return [_found(State.WARN, "no node is left out: its hook does not run", "enable")]
+    if not state.get("acts", True):
+        return one(State.OK, "installed; it observes only")
     out = sum(value.lower() in ("false", "0") for value in fit)
     return one(State.OK, f"installed; {out} of {len(fit)} pairs of a node and a length of jobs are left out")
 

@@ -155,10 +155,10 @@ def _left_out(
 
 
 def _level(horizon: float, part: str, vnodes: Sequence[Vnode], out: Sequence[str]) -> dict[str, object]:
-    """Return a horizon's row: how many nodes of each class (CPUs, memory in KiB) are left to jobs."""
+    """Return a horizon's row: nodes that are left out, and how many of each class (CPUs, KiB) are not."""
     left: dict[tuple[int, int], int] = {}
     for one in vnodes:
         if one.usable and part == one.partition and one.name not in out:
             left[one.cpus, one.memory] = left.get((one.cpus, one.memory), 0) + 1
     classes = [[cpus, memory, count] for (cpus, memory), count in sorted(left.items())]
-    return {"seconds": horizon, "resource": resource(horizon), "out": len(out), "classes": classes}
+    return {"seconds": horizon, "resource": resource(horizon), "out": list(out), "classes": classes}
