@@ -114,7 +114,7 @@ CASES = [
     (f"{RECOVER}WMS JOB.CHECKPOINT", "ESL049", "WMS", "JOB JOB.CHECKPOINT"),
     (f"{RECOVER}JOB NODE.ADD\n{RECOVER}JOB JOB.CHECKPOINT", "ESL049", "CHECKPOINT", "before the other"),
     (f'{RECOVER}JOB JOB.CHECKPOINT {{"timeout": 0}}', "ESL073", "0", ""),
-    (f'{RECOVER}JOB JOB.CHECKPOINT {{"trigger": "now"}}', "ESL076", '"now"', ""),
+    (f'{DETECT}NODE DRAINED\n{RECOVER}JOB JOB.CHECKPOINT {{"trigger": "now"}}', "ESL076", '"now"', ""),
     (f"{RECOVER}JOB NODE.CHECKPOINT", "ESL023", "CHECKPOINT", ""),
     (f'{DETECT}JOB EXCEPTION "exec" SEVERITY 8', "ESL066", "8", "most severe"),
     (f'{DETECT}JOB EXCEPTION "exec" SEVERITY -1', "ESL066", "-1", ""),
@@ -285,7 +285,7 @@ def test_an_exception_that_is_only_escalated_to_needs_no_detection() -> None:
 
 
 def test_an_exception_that_is_only_counted_needs_no_recovery() -> None:
-    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [a]\nEXCEPTION DETECTION A EXIT CODE 1\n"
+    text = "DECLARE EXCEPTION A JOB_LEVEL JOB [run]\nEXCEPTION DETECTION A EXIT CODE 1\n"
     assert findings(f"{HEADER}{text}{DETECT}EXCEPTION A 3 TIMES\n") == ()
 
 
@@ -309,7 +309,7 @@ def test_an_empty_file_is_only_warned_of() -> None:
     ],
 )
 def test_what_is_captured_at_times(detections: tuple[str, ...], codes: list[str]) -> None:
-    text = f"{HEADER}DECLARE EXCEPTION CAPTURING JOB_LEVEL JOB [a] ELSE FAIL\n"
+    text = f"{HEADER}DECLARE EXCEPTION CAPTURING JOB_LEVEL JOB [run] ELSE FAIL\n"
     text += 'EXCEPTION DETECTION CAPTURING MATCH "on (?P<h>x)" stdout\n'
     text += "".join(f"{DETECT}{form}\n" for form in detections)
     text += f'{RECOVER}JOB NODE.REPLACE {{"node": "${{h}} ${{node}} $${{HOME}}"}}\n'

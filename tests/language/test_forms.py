@@ -198,13 +198,13 @@ def test_what_the_resource_manager_is_told(clauses: str, expected: JobExceptionR
 
 
 def test_names_of_jobs() -> None:
-    jobs = r'run-1, 2nd.step, *, a-?b*, DECLARE, 1.5.x, "two words", "x[1]", "q\"uote", \
+    jobs = r'run-1, 2nd.step, *-all, a-?b*, DECLARE, 1.5.x, "two words", "x[1]", "q\"uote", \
       _x'
     text = f"DECLARE EXCEPTION X JOB_LEVEL JOB [\n{jobs},\n # a comment\n last\n]\n"
     text += "EXCEPTION DETECTION X EXIT CODE 1\n"
     text += "EXCEPTION RECOVERY STEP X JOB NODE.ADD\nEXCEPTION DETECTION E EXIT CODE 1\n"
     assert spec_of(HEADER + text).exception("X").jobs == (
-        *("run-1", "2nd.step", "*", "a-?b*", "DECLARE", "1.5.x", "two words", "x[[]1]", 'q"uote', "_x"),
+        *("run-1", "2nd.step", "*-all", "a-?b*", "DECLARE", "1.5.x", "two words", "x[[]1]", 'q"uote', "_x"),
         "last",
     )
 
@@ -225,14 +225,14 @@ def test_arguments_over_several_lines() -> None:
     "filesystem": ["/a }}{{", "/b\\\\\\"]"],
 
     "defaultpath": \\
-       "/c", "min_free": 10,
+       "/c", "min_free": 10000000,
     "handler_timeout": 1.5e1
 }}
 """
     assert exception_of(text).steps[0].arguments == {
         "filesystem": ["/a }{", '/b\\"]'],
         "defaultpath": "/c",
-        "min_free": 10,
+        "min_free": 10000000,
         "handler_timeout": 15.0,
     }
 

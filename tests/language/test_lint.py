@@ -136,7 +136,7 @@ CASES = [
     (f'{DETECT}PROGRESS "cycle (\\d+)" output TIMEOUT 4', "ESL069", "4", "seconds"),
     *(
         (f'{DETECT}PROGRESS "{text}" output TIMEOUT 60', "ESL054", f'"{text}"', "the number")
-        for text in ("cycle ([a-z]+)", "(done)", "left (\\d+:\\d+)")
+        for text in ("cycle ([a-z]+)", "(done)", "clock (\\d+:\\d+)")
     ),
     *(
         (f"{DETECT}EXIT CODE {codes}\n{RECOVER}JOB JOB.REPLACE", "ESL048", codes, "1-125")
@@ -163,6 +163,96 @@ CASES = [
         "",
     ),
     (f"{DETECT}EXCEPTION LOW 5 TIMES", "ESL084", "5", "LIMIT 4"),
+    *(
+        (f"{DETECT}{form}", code, word, hint)
+        for form, code, word, hint in (
+            ("EXIT SIGNAL SEGV, 11", "ESL093", "11", "leave one"),
+            ("EXIT CODE 3-5, 4", "ESL093", "4", "leave one"),
+            ("EXIT SIGNAL WINCH", "ESL095", "WINCH", "SEGV"),
+            ("EXIT ANY EXCEPT CODE 1-100, 101-255", "ESL095", "ANY", "leave out"),
+            ("CAUSE quota, quota", "ESL093", "quota", "leave one"),
+            ("CAUSE quota CONFIDENCE 1", "ESL094", "1", ""),
+            ('OUTPUT "*" MISSING', "ESL095", '"*"', "names"),
+            ('OUTPUT "out/a.nc" OLDER THAN "out/*"', "ESL095", '"out/*"', "made of"),
+            ('DISK "/a" ABOVE 10%', "ESL080", "10", "percentage"),
+            ('JOB EXCEPTION "Node_Failure"', "ESL095", '"Node_Failure"', '"node-failure"'),
+            ('MULTIPLE ["solver failed"] output', "ESL055", '"solver failed"', "another one"),
+            ('ANY ["solver failed", "solver"] output', "ESL055", '"solver"', "the other line"),
+            ("EXCEPTION LOW 2 TIMES WITHIN 0.1", "ESL094", "0.1", ""),
+        )
+    ),
+    *(
+        (f"{DETECT}{form}\n{RECOVER}{step}", code, word, hint)
+        for form, step, code, word, hint in (
+            ("CAUSE missing-dependency", "JOB NODE.REPLACE", "ESL048", "E", "mend"),
+            ("CAUSE time-limit", 'JOB JOB.REPLACE {"environment": {"A": "1"}}', "ESL048", "E", "SCHEDULER"),
+            ('JOB EXCEPTION "cancel"', "JOB JOB.REPLACE", "ESL048", "E", "SCHEDULER"),
+            (
+                'LOG "DUE TO TIME LIMIT" stderr',
+                "JOB JOB.REPLACE",
+                "ESL048",
+                '"DUE TO TIME LIMIT"',
+                "SCHEDULER",
+            ),
+            ('LOG "No module named" stderr', "JOB JOB.REPLACE", "ESL048", '"No module named"', "JOB.ADD"),
+            ("EXIT CODE 7", "JOB JOB.CHECKPOINT", "ESL095", "CHECKPOINT", "leave"),
+            ("EXIT CODE 7", "JOB NODE.REPLACE BEFORE FAILURE", "ESL095", "BEFORE", "PREDICTED"),
+            ("EXIT CODE 7", f"JOB NODE.REPLACE\n{RECOVER}JOB NODE.REPLACE", "ESL093", "REPLACE", "leave"),
+            ("EXIT CODE 7", f"JOB NODE.REPLACE\n{RECOVER}JOB NODE.REMOVE", "ESL095", "REMOVE", "leave"),
+            ("EXIT CODE 7", "DEPENDENT_JOB NODE.REPLACE", "ESL049", "REPLACE", "NODE.REMOVE"),
+            ("EXIT CODE 7", 'JOB NODE.REPLACE {"node": "n01"}', "ESL095", '"n01"', "suspect"),
+            ("EXIT CODE 7", 'JOB NODE.ADD {"count": 5000}', "ESL094", "5000", "spares"),
+            ("EXIT CODE 7", 'SCHEDULER JOB.REPLACE {"memory": "64"}', "ESL094", '"64"', "memory"),
+            ("EXIT CODE 7", 'JOB JOB.ADD {"command": ["./a --b"]}', "ESL092", '"./a --b"', "each word"),
+            ("EXIT CODE 7", 'JOB JOB.ADD {"command": ["sh", "-c", "rm", "x"]}', "ESL092", '"rm"', "one text"),
+            ("EXIT CODE 7", 'JOB JOB.REPLACE {"environment": {"PATH": ""}}', "ESL095", '"PATH"', "value"),
+            (
+                "EXIT CODE 7",
+                'JOB JOB.REPLACE {"environment": {"SLURM_JOB_ID": "1"}}',
+                "ESL095",
+                '"SLURM_JOB_ID"',
+                "",
+            ),
+            (
+                "EXIT CODE 7",
+                'JOB JOB.REPLACE {"attempts": [{"nodes": 2}, {"nodes": 2}]}',
+                "ESL093",
+                '"attempts"',
+                "",
+            ),
+            (
+                "EXIT CODE 7",
+                'JOB JOB.REPLACE {"attempts": [{"nodes": 5}, {"nodes": 4}, {"nodes": 3}, {"nodes": 2}]}',
+                "ESL084",
+                '"attempts"',
+                "LIMIT 4",
+            ),
+            (
+                'DISK "/a" ABOVE 90%',
+                'JOB JOB.CHECKPOINT {"trigger": "/a/*"}',
+                "ESL091",
+                '"/a/*"',
+                "whole name",
+            ),
+        )
+    ),
+    (f"{DETECT}EXIT CODE 7\n{DETECT}EXIT CODE 7", "ESL093", "E", "leave it out"),
+    *(
+        (
+            f"DECLARE EXCEPTION X JOB_LEVEL JOB {jobs}\nEXCEPTION DETECTION X NODE DOWN\n{DETECT}EXIT CODE 7",
+            code,
+            at,
+            "",
+        )
+        for jobs, code, at in (
+            ("[run, run] ELSE FAIL", "ESL093", "run"),
+            ("[run-a, run-*] ELSE FAIL", "ESL093", "run-a"),
+            ("[run] LIMIT 9000 ELSE FAIL", "ESL094", "9000"),
+            ("[run] LIMIT 5 WITHIN 60 BACKOFF 30 ELSE FAIL", "ESL084", "60"),
+            ("[a] ELSE ESCALATE E", "ESL084", "E"),
+            ('[run] ELSE FAIL RAISE "timeout"', "ESL095", '"timeout"'),
+        )
+    ),
     (f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run]", "ESL090", "COUPLED", "two steps"),
 ]
 SOUND = [
@@ -194,6 +284,15 @@ SOUND = [
     f"{DETECT}SILENCE TIMEOUT 60",
     DISK % ('"/b"', "/a"),
     DISK % ('"/ab"', "/a"),
+    f'{DETECT}CAUSE time-limit\n{RECOVER}SCHEDULER JOB.REPLACE {{"time": 90}}',
+    f'{DETECT}CAUSE missing-dependency\n{RECOVER}JOB JOB.ADD {{"command": "./install"}}',
+    f"{DETECT}EXIT SIGNAL 9, SEGV, BUS",
+    f'{DETECT}EXIT CODE 7\n{RECOVER}JOB JOB.ADD {{"command": ["sh", "-c", "cp $0 b", "a"]}}',
+    f'{DETECT}EXIT CODE 7\n{RECOVER}JOB JOB.ADD {{"command": "find /a -name \'*.tmp\' -delete"}}',
+    f"{DETECT}EXIT CODE 7\n{RECOVER}JOB NODE.ADD\n{RECOVER}JOB NODE.REMOVE",
+    f'{DETECT}OUTPUT "out/*.nc" OLDER THAN "in/*"',
+    f'{DETECT}JOB EXCEPTION "timeout"',
+    f'{DETECT}SUCCESS IF OUTPUT "run.log" LOG "JOB DONE"',
     f'{DETECT}QUOTA "/a" ABOVE 1%',
     f'{ALL}LOG "oops" file "run.log"',
     f'{ALL}LOG "oops" file "/shared/$SLURM_JOB_ID/run.log"',

@@ -107,6 +107,10 @@ CODES: dict[str, str] = {
     "ESL089": "a rule that ends torchrun before it restarts its workers",
     "ESL090": "coupled jobs that never run at once",
     "ESL091": "path that is taken as it stands",
+    "ESL092": "notation of another language",
+    "ESL093": "what is said twice",
+    "ESL094": "number that is hardly meant",
+    "ESL095": "what never happens, or always",
 }
 
 

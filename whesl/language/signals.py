@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import signal
 
+UNHANDLED = frozenset({signal.SIGKILL, signal.SIGSTOP})  # no program can handle them
+# Signals that end no program which does not handle them.
+HARMLESS = frozenset(
+    signal.Signals[f"SIG{name}"] for name in ("CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "WINCH")
+)
+
 
 def signal_number(text: str) -> int | None:
     """Return the number of a signal, given as ``SIGTERM``, ``TERM`` or ``15``; None for no signal."""

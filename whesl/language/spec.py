@@ -16,6 +16,7 @@ from whesl.language.patterns_and_places import Record, Span
 from whesl.model.workflow import Task, job_matches
 
 SPEC_VERSION = 1
+LONGEST_BACKOFF = 3600.0  # seconds
 DEFAULT_LIMIT = 3
 # Severity of an exception raised on the job (Flux RFC 21): 0 ends the job, 7 is the mildest.
 DEFAULT_SEVERITY = 7
@@ -66,6 +67,29 @@ def operations_of(resource: str | None) -> tuple[str, ...]:
     """Return the built-in operations of a built-in resource; of all resources for None."""
     jobs = resource in (None, ResourceKind.JOB)
     return tuple(operation.value for operation in Operation if jobs or operation is not Operation.CHECKPOINT)
+
+
+# The operations that each entity offers beside custom handlers. WMS offers those of its workflow manager.
+OFFERED = {
+    Entity.SCHEDULER: frozenset(
+        {
+            (ResourceKind.NODE, Operation.REMOVE),
+            (ResourceKind.NODE, Operation.REPLACE),
+            (ResourceKind.JOB, Operation.REMOVE),
+            (ResourceKind.JOB, Operation.REPLACE),
+        }
+    ),
+    Entity.DEPENDENT_JOB: frozenset(
+        {
+            (ResourceKind.FILESYSTEM, Operation.ADD),
+            (ResourceKind.FILESYSTEM, Operation.REMOVE),
+            (ResourceKind.FILESYSTEM, Operation.REPLACE),
+            (ResourceKind.NODE, Operation.REMOVE),
+            (ResourceKind.JOB, Operation.REMOVE),
+            (ResourceKind.JOB, Operation.REPLACE),
+        }
+    ),
+}
 
 
 class Otherwise(str, Enum):

@@ -16,10 +16,12 @@ from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.compiler.syntax import Word, unquote
 from whesl.language.detections import kinds
+from whesl.language.detections.job_exception import FLUX_TYPES
 from whesl.language.detections.kinds import Detection
 from whesl.language.diagnostics import Range, Severity, nearest
-from whesl.language.lint import exceptions_together, paths, pattern_lines
+from whesl.language.lint import exceptions_together, notations, paths, pattern_lines, recoveries
 from whesl.language.lint.coupled_jobs import apart_from_each_other
+from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import Done, Watched
 from whesl.language.spec import (
     DEFAULT_LIMIT,
@@ -185,6 +187,11 @@ class _Check:
                     self._declarations.exception(clause.exception)
                     escalate_to = clause.exception.text
         jobs = tuple(self._job(job) for job in declared.jobs)
+        for place, word in enumerate(declared.jobs):
+            others = [*jobs[:place], *(job for job in jobs[place + 1 :] if job != jobs[place])]
+            if any(other == jobs[place] or fnmatch.fnmatchcase(jobs[place], other) for other in others):
+                message = f"the job {word.text[:40]} is in this list twice, by itself or by * or ?"
+                self._findings.add("ESL093", message, word, severity=Severity.WARNING, hint="leave it out")
         if level is None:
             return None
         return ExceptionSpec(
@@ -208,6 +215,10 @@ class _Check:
         severity = quantities.severity(self._findings, clause.severity, 1, DEFAULT_SEVERITY)
         if kind is None or severity is None:
             return None
+        if kind in FLUX_TYPES:
+            hint = "write a type of your own, such as whesl-crash"
+            message = "Flux itself raises this type, and others act on it"
+            self._findings.add("ESL095", message, clause.type, severity=Severity.WARNING, hint=hint)
         return JobExceptionRaise(exception_type=kind, severity=severity)
 
     def _coupled(self, statement: syntax.Coupled) -> tuple[str, ...]:
@@ -231,6 +242,7 @@ class _Check:
         if pattern.startswith('"'):
             if not quantities.not_empty(self._findings, job, "job"):
                 return ""
+            notations.report(self._findings, unquote(job), Where.JOB, job)
             pattern = unquote(job).replace("[", "[[]")
         # A file that several workflows include may name the jobs of all of them.
         own = not self._source.included(job.start)
@@ -257,7 +269,8 @@ class _Check:
         ]
         pattern_lines.check(self._findings, watched, self._done)
         paths.check(self._findings, watched, self._done)
-        exceptions_together.check(self._findings, watched, exceptions)
+        exceptions_together.check(self._findings, watched, exceptions, self._declarations.exceptions)
+        recoveries.check(self._findings, watched, self._done, exceptions)
 
     # The whole --------------------------------------------------------------------------------------
 

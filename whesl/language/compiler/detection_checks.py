@@ -37,6 +37,14 @@ class DetectionCheck:
         """
         self.findings.add(code, message, word, severity=Severity.WARNING, hint=hint)
 
+    def twice(self, word: Word) -> None:
+        """Add a warning about something that is listed twice.
+
+        Args:
+            word: the last word of the list.
+        """
+        self.warn("ESL093", "this list has something twice", word, "leave one of the two out")
+
     def count(self, form: Form, what: str) -> int:
         """Return the number of times that a detection asks for, 1 where it has no number.
 

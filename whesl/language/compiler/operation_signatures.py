@@ -43,6 +43,7 @@ class Argument:
         required: whether a step has to give it.
         choices: the texts that are allowed; empty for any.
         minimum: the lower bound of a number.
+        usual: least and greatest number (of memory, in MiB) that is hardly a slip of the pen or of the unit.
         above: whether the number has to be greater than ``minimum``.
         path: whether it is an absolute path.
         command: whether it is a command; a shell's rules split a text into words, but no shell runs it.
@@ -56,6 +57,7 @@ class Argument:
     required: bool = False
     choices: tuple[str, ...] = ()
     minimum: int | None = None
+    usual: tuple[float, float] | None = None
     above: bool = False
     path: bool = False
     command: bool = False
@@ -80,7 +82,13 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     handler_timeout: Annotated[
         float,
-        Argument(_T.NUMBER, "seconds that a custom handler may take (default 60)", minimum=0, above=True),
+        Argument(
+            _T.NUMBER,
+            "seconds that a custom handler may take (default 60)",
+            minimum=0,
+            above=True,
+            usual=(1, 86_400),
+        ),
     ] = HANDLER_TIMEOUT
 
 
@@ -102,7 +110,8 @@ class FilesystemReplace(Arguments, frozen=True, kw_only=True):
         ),
     ] = "link"
     min_free: Annotated[
-        int, Argument(_T.INTEGER, "bytes that have to be free in the new root", minimum=0)
+        int,
+        Argument(_T.INTEGER, "bytes that have to be free in the new root", minimum=0, usual=(2**20, 2**50)),
     ] = 0
     signal: Annotated[int, Argument(_T.SIGNAL, "sent to running dependents that are reconfigured")] = 0
 
@@ -140,6 +149,7 @@ class NodeReplace(Arguments, frozen=True, kw_only=True):
             _T.NUMBER,
             "seconds for which the bad node is remembered (default 86400)",
             minimum=0,
+            usual=(60, 31_536_000),
             above=True,
         ),
     ] = None
@@ -149,14 +159,19 @@ class NodeRemove(NodeReplace, frozen=True, kw_only=True):
     """NODE.REMOVE: the task continues without the suspect node."""
 
     min_nodes: Annotated[
-        int, Argument(_T.INTEGER, "nodes that have to be left for the task to go on", minimum=1)
+        int,
+        Argument(
+            _T.INTEGER, "nodes that have to be left for the task to go on", minimum=1, usual=(1, 20_000)
+        ),
     ] = 1
 
 
 class NodeAdd(Arguments, frozen=True, kw_only=True):
     """NODE.ADD: the task gets further nodes from the spares."""
 
-    count: Annotated[int, Argument(_T.INTEGER, "spares that are taken into use (default 1)", minimum=1)] = 1
+    count: Annotated[
+        int, Argument(_T.INTEGER, "spares that are taken into use (default 1)", minimum=1, usual=(1, 1000))
+    ] = 1
 
     def __post_init__(self) -> None:
         """Check what the types do not say."""
@@ -183,13 +198,16 @@ class JobReplace(Arguments, frozen=True, kw_only=True):
         tuple[str, ...] | None,
         Argument(_T.STRINGS, "words behind the task's command", command=True, by_attempt=True),
     ] = None
-    nodes: Annotated[int | None, Argument(_T.INTEGER, "number of nodes", minimum=1, by_attempt=True)] = None
+    nodes: Annotated[
+        int | None, Argument(_T.INTEGER, "number of nodes", minimum=1, usual=(1, 20_000), by_attempt=True)
+    ] = None
     time: Annotated[
         float | None,
         Argument(
             _T.NUMBER,
             "time limit in minutes of the job's new run",
             minimum=0,
+            usual=(1, 43_200),
             above=True,
             new_run=True,
             by_attempt=True,
@@ -197,7 +215,13 @@ class JobReplace(Arguments, frozen=True, kw_only=True):
     ] = None
     memory: Annotated[
         str | None,
-        Argument(_T.MEMORY, "memory of each node for the job's new run", new_run=True, by_attempt=True),
+        Argument(
+            _T.MEMORY,
+            "memory of each node for the job's new run",
+            usual=(128, 2**24),
+            new_run=True,
+            by_attempt=True,
+        ),
     ] = None
     environment: Annotated[
         dict[str, str],
@@ -213,7 +237,9 @@ class JobAdd(Arguments, frozen=True, kw_only=True):
         tuple[str, ...],
         Argument(_T.STRINGS, "command that is run in the allocation before the restart", command=True),
     ]
-    timeout: Annotated[float, Argument(_T.NUMBER, "seconds that it may take", minimum=0, above=True)] = 600.0
+    timeout: Annotated[
+        float, Argument(_T.NUMBER, "seconds that it may take", minimum=0, usual=(1, 604_800), above=True)
+    ] = 600.0
 
     def __post_init__(self) -> None:
         """Check what the types do not say."""
@@ -236,7 +262,10 @@ class JobCheckpoint(Arguments, frozen=True, kw_only=True):
         Argument(_T.STRING, "glob of the checkpoint's files: a new one says that it was written", path=True),
     ] = ""
     timeout: Annotated[
-        float, Argument(_T.NUMBER, "seconds that it may take (default 3600)", minimum=0, above=True)
+        float,
+        Argument(
+            _T.NUMBER, "seconds that it may take (default 3600)", minimum=0, usual=(1, 604_800), above=True
+        ),
     ] = 3600.0
 
 

@@ -56,6 +56,8 @@ _PART = re.compile(
 _ESCAPES = r"known are \d \w \s \D \W \S \b \B \t \xHH, and a backslash before a sign of punctuation"
 _KNOWN_ESCAPES = frozenset("dDwWsSbBtvfax")
 _KNOWN_IN_CLASS = _KNOWN_ESCAPES - set("bB") | set("nr")
+_ANCHORS = "^ stands at a pattern's start and $ at its end; for the character itself write \\^ or \\$"
+_OTHER = "write it in other words; to find a text as it stands, use LOG in place of MATCH"
 _ASSERTIONS = frozenset({"^", "$", "\\b", "\\B"})
 
 
@@ -88,6 +90,7 @@ class PatternCheck:
             return Problem(
                 "ESL051",
                 "the pattern is of blanks only: it is in nearly every line",
+                "write a part of the line that tells the fault",
                 severity=Severity.WARNING,
             )
         if len(text.encode()) > MAX_LENGTH:
@@ -171,7 +174,8 @@ def with_named_group(text: str, name: str) -> str:
 
 
 def _too_long(text: str) -> Problem:
-    return Problem("ESL053", f"the pattern has {len(text.encode())} bytes; the most is {MAX_LENGTH}")
+    message = f"the pattern has {len(text.encode())} bytes; the most is {MAX_LENGTH}"
+    return Problem("ESL053", message, "write the part of the line that tells the fault")
 
 
 @lru_cache(maxsize=4096)
@@ -260,6 +264,8 @@ def _syntax(text: str) -> Problem | None:
 def _hint(message: str, text: str, part: tuple[int, int] | None) -> str:
     if message.startswith("bad escape"):
         return _ESCAPES
+    if "group name" in message:
+        return "a name has letters, digits and _"
     if message.startswith("redefinition"):
         return "give the second group another name"
     sign = text[part[0]] if part is not None and text else ""
@@ -407,7 +413,7 @@ def _hyperscan(text: str) -> Problem | None:
     except hyperscan.error as error:
         reason = str(error)
         if "never match" in reason:
-            return Problem("ESL052", "the pattern can never match")
+            return Problem("ESL052", "the pattern can never match", _ANCHORS)
         if "empty buffer" in reason:
             return Problem(
                 "ESL051", "the pattern matches the empty text: every line", "name what must be there"
@@ -417,8 +423,13 @@ def _hyperscan(text: str) -> Problem | None:
             r",? (?:started |starting |encountered )?at (?:end of input, )?index [0-9]*", "", reason
         )
         message = f"a stream cannot be searched with it: {said.rstrip('.')}"
-        anchors = "^ stands at a pattern's start and $ at its end; for the character itself write \\^ or \\$"
-        hint = anchors if "anchors" in reason else ""
+        hint = (
+            _ANCHORS
+            if "anchors" in reason
+            else r"write \d, \w, \s or [A-Za-z]"
+            if "POSIX" in reason
+            else _OTHER
+        )
         return Problem("ESL053", message, hint, part=_place(text, reason))
     return None
 
@@ -433,5 +444,5 @@ def _re2(text: str) -> Problem | None:
         reason = error.args[0] if error.args else ""
         reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         message = f"RE2, which runs it on some machines, refuses it: {reason}"
-        return Problem("ESL053", message, part=_place(text, reason))
+        return Problem("ESL053", message, _OTHER, part=_place(text, reason))
     return None

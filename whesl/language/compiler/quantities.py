@@ -10,6 +10,19 @@ MAX_SEVERITY = 7  # Flux RFC 21
 MAX_SECONDS = 1e9  # seconds, about thirty years
 # Detection checks its timers about this often; a shorter time-out would only raise false alarms.
 FLOOR_SECONDS = 1.0
+# Least and greatest number that is meant as it is written, by the number's name in findings.
+_DAY = 86_400.0
+_USUAL = {
+    "LIMIT": (1, 1000),
+    "RECURRING": (2, 1_000_000),
+    "TIMES": (2, 1000),
+    "ABOVE": (0, 99.9),
+    "WITHIN": (0.5, 90 * _DAY),
+    "TIMEOUT": (0, 7 * _DAY),
+    "WARMUP": (0, 2 * _DAY),
+    "BACKOFF": (0, 3600),
+    "CONFIDENCE": (0, 0.99),
+}
 USUAL_GAP = 5.0  # seconds without output while a program starts, computes or fills its buffer
 
 
@@ -26,11 +39,17 @@ def count(findings: Findings, word: Word | None, what: str, default: int) -> int
         return default
     value = _value(word)
     if value < 1 or not value.is_integer():
-        findings.add("ESL062", f"{what} takes a whole number of at least 1, not {_shown(word)}", word)
+        findings.add(
+            "ESL062",
+            f"{what} takes a whole number of at least 1, not {_shown(word)}",
+            word,
+            hint=f"leave {what} out where it is not meant",
+        )
         return default
     if value > MAX_COUNT:
         _out_of_range(findings, word, f"the most is {MAX_COUNT}")
         return default
+    _unusual(findings, word, what)
     return int(value)
 
 
@@ -48,11 +67,17 @@ def seconds(findings: Findings, word: Word | None, what: str, *, zero: bool = Fa
     value = _value(word)
     if value < 0 or (value == 0 and not zero):
         least = "of zero or more" if zero else "above zero"
-        findings.add("ESL060", f"{what} takes a number of seconds {least}, not {_shown(word)}", word)
+        findings.add(
+            "ESL060",
+            f"{what} takes a number of seconds {least}, not {_shown(word)}",
+            word,
+            hint=f"leave {what} out where it is not meant",
+        )
         return None
     if value > MAX_SECONDS:
         _out_of_range(findings, word, f"the most is {MAX_SECONDS:.0f} seconds")
         return None
+    _unusual(findings, word, what)
     return value
 
 
@@ -100,6 +125,7 @@ def fraction(findings: Findings, word: Word) -> float | None:
             hint="nothing is above 100%, and nearly everything above 0%",
         )
         return None
+    _unusual(findings, word, "ABOVE")
     return value / 100
 
 
@@ -114,6 +140,7 @@ def probability(findings: Findings, word: Word | None) -> float | None:
         return 0.0
     value = _value(word)
     if 0 < value <= 1:
+        _unusual(findings, word, "CONFIDENCE")
         return value
     findings.add(
         "ESL068",
@@ -147,6 +174,29 @@ def severity(findings: Findings, word: Word | None, least: int, default: int | N
     return None
 
 
+def unusual(value: float, usual: tuple[float, float]) -> str:
+    """Return the bound that a number passes which is hardly meant as it is written, "" for none.
+
+    Args:
+        value: the number.
+        usual: the least and the greatest number that is meant.
+    """
+    least, most = usual
+    return f"less than {least:g}" if value < least else f"more than {most:g}" if value > most else ""
+
+
+def _unusual(findings: Findings, word: Word, what: str) -> None:
+    passed = unusual(_value(word), _USUAL.get(what, (0, MAX_SECONDS)))
+    if passed:
+        findings.add(
+            "ESL094",
+            f"{what} {_shown(word)} is {passed}: hardly what is meant",
+            word,
+            severity=Severity.WARNING,
+            hint=f"times are seconds; for no limit of this kind leave {what} out",
+        )
+
+
 def _value(word: Word) -> float:
     return float(word.text)
 
@@ -169,7 +219,9 @@ def not_empty(findings: Findings, quoted: Word, what: str) -> bool:
     """
     if unquote(quoted).strip():
         return True
-    findings.add("ESL047", f"the name of the {what} is empty", quoted)
+    findings.add(
+        "ESL047", f"the name of the {what} is empty", quoted, hint=f"write the {what} between the quotes"
+    )
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +18,16 @@ from whesl.language.compiler.operation_signatures import (
     mebibytes,
     shell_operator,
 )
+from whesl.language.compiler.quantities import unusual
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.diagnostics import Range, Severity
 from whesl.language.path_expansion import path_arguments
-from whesl.language.signals import signal_names, signal_number
-from whesl.language.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
+from whesl.language.signals import UNHANDLED, signal_names, signal_number
+from whesl.language.spec import OFFERED, Entity, Level, Operation, RecoveryStep, ResourceKind
 from whesl.language.wording import one_of
+
+_VARIABLE = re.compile(r"[^\s=$]+")  # a name of a variable of the environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,22 @@ class RecoveryCheck:
             message = f"{what[0]}.{what[1]} cannot be done before a failure"
             self._findings.add("ESL049", message, before, hint="only NODE.REPLACE can; leave it out")
             return None
+        offered = OFFERED.get(entity)
+        own = self._declarations.offers(*what) and self._declarations.handler(*what) is not None
+        if (
+            level is not Level.JOB_LEVEL
+            and offered is not None
+            and not own
+            and what not in offered
+            and what[1] != Operation.CHECKPOINT
+        ):
+            self._findings.add(
+                "ESL049",
+                f"{entity.value} does not do {what[0]}.{what[1]}",
+                statement.operation,
+                severity=Severity.WARNING,
+                hint=f"it does {one_of(sorted(f'{r}.{o}' for r, o in offered), 'and')}",
+            )
         return RecoveryStep(
             entity=entity,
             resource=what[0],
@@ -227,12 +247,26 @@ class RecoveryCheck:
                 severity=Severity.WARNING,
                 hint=f"{argument.name}: {argument.help}",
             )
+        if argument.path and isinstance(value, list) and len({*value}) < len(value):
+            message = f"{argument.name!r} lists something twice"
+            self._findings.add(
+                "ESL093",
+                message,
+                Range(start, end),
+                severity=Severity.WARNING,
+                hint="leave one of the two out",
+            )
         problem = _wrong_value(argument, value)
         if problem:
             choices = argument.choices or (signal_names() if argument.type is ArgumentType.SIGNAL else ())
             near = self._findings.nearest(value, choices) if choices else ""
             self._findings.add(
                 "ESL073", f"{where}{argument.name!r} {problem}", Range(start, end), hint=near or argument.help
+            )
+        elif argument.usual and (passed := unusual(_size(value), argument.usual)):
+            message = f"{where}{argument.name!r} is {passed}: hardly what is meant"
+            self._findings.add(
+                "ESL094", message, Range(start, end), severity=Severity.WARNING, hint=argument.help
             )
 
 
@@ -265,6 +299,8 @@ def _wrong_value(argument: Argument, value: Any) -> str:
         return f"is {one_of(argument.choices)}, not {value[:40]!r}"
     if argument.type is ArgumentType.SIGNAL and signal_number(value) is None:
         return f"names no signal: {value[:40]!r}"
+    if argument.type is ArgumentType.SIGNAL and signal_number(value) in UNHANDLED:
+        return f"is a signal that no program can handle: {value[:40]!r}"
     if argument.type in (ArgumentType.STRING, ArgumentType.STRINGS):
         texts = [value] if isinstance(value, str) else value
         if not texts or not texts[0].strip():
@@ -277,12 +313,18 @@ def _wrong_value(argument: Argument, value: Any) -> str:
         return f"is no size: {value[:40]!r}"
     if argument.type is ArgumentType.ATTEMPTS and not value:
         return "is empty"
-    if argument.type is ArgumentType.ENVIRONMENT and any(not name or "=" in name for name in value):
-        return "has a name of a variable that is empty or contains '='"
+    if argument.type is ArgumentType.ENVIRONMENT and any(not _VARIABLE.fullmatch(name) for name in value):
+        return "has a name of a variable that is empty or contains '=', '$' or a blank"
     low = argument.minimum
     if low is not None and (value < low or (argument.above and value == low)):
         return f"is {'above' if argument.above else 'at least'} {low}, not {value}"
     return ""
+
+
+def _size(value: Any) -> float:
+    """Return a number, or the MiB of a size; 1000 for a value that has no size."""
+    size = mebibytes(value) if isinstance(value, str) else value
+    return 1000.0 if size is None or not isinstance(size, int | float) else size
 
 
 def _relative(path: str) -> bool:

@@ -105,6 +105,7 @@ class Kind(Record, frozen=True, kw_only=True):
     sign_of_life: ClassVar[bool] = False  # its patterns only reset a timer
     hears_manager: ClassVar[bool] = False  # exceptions of the resource manager raise it
     of_nodes: ClassVar[bool] = False  # states of the task's nodes raise it
+    of_ends: ClassVar[bool] = False  # only the end of the program raises it
 
     if TYPE_CHECKING:  # ``span`` is the last field of each kind's record
 
@@ -202,6 +203,10 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return the name of the exception that this detection counts; None for other kinds."""
         return None
 
+    def in_vain(self) -> InVain | None:
+        """Return why starting the same task again in its job does not help; None where it may help."""
+        return None
+
     def sees_lost_nodes(self) -> bool:
         """Whether the loss of a node raises this detection."""
         return False
@@ -209,6 +214,17 @@ class Kind(Record, frozen=True, kw_only=True):
     def foresees(self, prediction: PredictedFailure) -> bool:
         """Whether a predicted failure raises this detection."""
         return False
+
+
+class InVain(NamedTuple):
+    """A failure that the same task meets again when it is started again in its job.
+
+    ``over``: nothing can be started in the job any more, so that only a new run of the job can help.
+    """
+
+    reason: str
+    hint: str
+    over: bool
 
 
 class Detector:

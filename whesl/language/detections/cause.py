@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.detections.base import Detector, Found, InVain, Kind
 from whesl.language.patterns_and_places import Span
 from whesl.language.wording import one_of
 from whesl.model.evidence import Cause, CauseClass
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from whesl.language.compiler.syntax import Form, Word
     from whesl.model.evidence import Evidence
 
+# Causes that the same task meets again, and what helps.
+_MEND = "mend that first, and leave the class out; or change what the task is given"
+_AGAIN = {
+    CauseClass.INPUT: _MEND,
+    CauseClass.DEPENDENCY: _MEND,
+    CauseClass.CONTAINER: _MEND,
+    CauseClass.TIME: 'let SCHEDULER do JOB.REPLACE with more "time"',
+}
 NAMES = tuple(each.value for each in CauseClass)
 
 
@@ -37,6 +45,8 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
         confidence = check.probability(form)
         if len(classes) < len(words) or confidence is None:
             return None
+        if len({*classes}) < len(classes):
+            check.twice(words[-1])
         return CauseDetection(classes=tuple(dict.fromkeys(classes)), confidence=confidence, span=span)
 
     def sentence(self) -> str:
@@ -49,6 +59,13 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
 
     def causes(self) -> tuple[CauseClass, ...]:
         return self.classes
+
+    def in_vain(self) -> InVain | None:
+        kind = next((kind for kind in self.classes if kind in _AGAIN), None)
+        if kind is None:
+            return None
+        reason = f"the same task dies of {kind.value} again"
+        return InVain(reason, _AGAIN[kind], kind is CauseClass.TIME)
 
     def detector(self, exception: str, node: str) -> Detector:
         return _Causes(exception, node, self)

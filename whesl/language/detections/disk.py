@@ -25,7 +25,8 @@ _SAID = {
 }
 
 
-_PERCENT = 0.01
+# Fractions that nearly every file system, and nearly every user of files or of a quota, has passed.
+_LEAST = {DiskMetric.SPACE: 0.2, DiskMetric.INODES: 0.01, DiskMetric.QUOTA: 0.01}
 
 
 class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
@@ -45,8 +46,7 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
         if above is None or path is None:
             return None
         metric = _METRICS[form.keywords[0].text]
-        # 1 % of the files or of a quota is plausible; hardly any file system uses so little space.
-        if above < _PERCENT or (above == _PERCENT and metric is DiskMetric.SPACE):
+        if above < _LEAST[metric]:
             check.warn(
                 "ESL080",
                 f"nearly every file system is fuller than {above * 100:g}%: it is raised at once",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whesl.language.detections.base import Detector, Found, Kind
 from whesl.language.patterns_and_places import Record, Span
-from whesl.language.signals import signal_names, signal_number
+from whesl.language.signals import HARMLESS, signal_names, signal_number
 from whesl.language.wording import one_of
 from whesl.model.evidence import Evidence
 
@@ -31,6 +31,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
     """
 
     alternatives = ("exit",)
+    of_ends = True
     written = ("EXIT ANY [EXCEPT CODE n, ...], EXIT CODE n, ... or EXIT SIGNAL name, ...",)
 
     codes: tuple[CodeRange, ...] = ()
@@ -55,9 +56,19 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
                 )
             else:
                 signals.append(number)
+                if number in HARMLESS:
+                    hint = "write a signal such as SEGV, ABRT, BUS or KILL"
+                    check.warn("ESL095", f"no program is ended by {word.text}", word, hint)
         if len(codes) < len(ranges) or len(signals) < len(form.parts.get("signal", ())):
             return None
-        excluded = form.keyword("ANY") is not None and bool(codes)
+        whole = form.keyword("ANY")
+        excluded = whole is not None and bool(codes)
+        single = [code for each in codes for code in range(each.first, each.last + 1)]
+        if whole is not None and len({*single}) == MAX_EXIT_CODE:
+            hint = "leave out the codes after which a restart helps"
+            check.warn("ESL095", "no code is left for which it is raised", whole, hint)
+        if len({*single}) < len(single) or len({*signals}) < len(signals):
+            check.twice(form.parts["code" if single else "signal"][-1])
         return ExitDetection(codes=codes, signals=tuple(signals), excluded=excluded, span=span)
 
     def sentence(self) -> str:
@@ -121,7 +132,7 @@ def _exit_code(word: Word, check: DetectionCheck) -> int | None:
         "ESL064",
         f"an exit code of a failure is a whole number from 1 to {MAX_EXIT_CODE}, not {word.text[:24]}",
         word,
-        hint="0 is success" if value == 0 else "",
+        hint="0 is success" if value == 0 else "for a signal write EXIT SIGNAL, for any failure EXIT ANY",
     )
     return None
 

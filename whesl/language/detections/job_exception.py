@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.detections.base import Detector, Found, InVain, Kind
 from whesl.language.patterns_and_places import Span
 
 if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
+
+_OVER = {"cancel": "somebody has ended the job", "timeout": "no time is left in the job"}
+FLUX_TYPES = frozenset({*_OVER, "exec", "node-failure"})  # types of Flux itself
 
 
 class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"):
@@ -32,12 +35,21 @@ class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"
         kind, severity = check.job_exception(form.texts[0]), check.severity(form)
         if kind is None or (severity is None and form.part("severity") is not None):
             return None
+        known = kind.lower().replace("_", "-")
+        if known in FLUX_TYPES and known != kind:
+            check.warn("ESL095", "types are compared letter by letter", form.texts[0], f'write "{known}"')
         return JobExceptionDetection(exception_type=kind, severity=severity, span=span)
 
     def sentence(self) -> str:
         worst = "" if self.severity is None else f" of severity {self.severity}"
         worst += " or worse" if self.severity else ""
         return f"the resource manager raises an exception of type {self.exception_type!r}{worst} on the job"
+
+    def in_vain(self) -> InVain | None:
+        over = _OVER.get(self.exception_type)
+        if over is None:
+            return None
+        return InVain(f"{over}: nothing can be started in it", "let SCHEDULER run the job again", True)
 
     def detector(self, exception: str, node: str) -> Detector:
         return _JobExceptions(exception, node, self)

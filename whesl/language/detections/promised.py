@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from whesl.language.compiler.syntax import Form
 
 
+_EVERY = re.compile(r"(?:\./)*(?:\*[.*]*|\.{0,2}/*)")  # globs of every file, and directories
+_SPECIAL = re.compile(r"/(?:dev|proc|sys)/(?!shm/)|.*/$")
 _KEYWORDS = {"MISSING": Broken.MISSING, "EMPTY": Broken.EMPTY, "OLDER": Broken.OLDER, "NOT": Broken.UNMATCHED}
 _SUCCESS = {"EMPTY": Broken.EMPTY, "NEWER": Broken.OLDER}
 
@@ -29,6 +33,8 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
         'OUTPUT "files" MISSING | EMPTY | OLDER THAN "files" | NOT LOG|MATCH "text"',
         'SUCCESS IF OUTPUT "files" [NOT EMPTY | NEWER THAN "files" | LOG|MATCH "text"]',
     )
+
+    of_ends = True
 
     promise: Promise
     span: Span
@@ -51,6 +57,12 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
             pattern=patterns[0] if patterns else None,
             needed=success,
         )
+        if (not than and promise.broken is Broken.MISSING and _EVERY.fullmatch(path)) or _SPECIAL.match(path):
+            hint = "write the names of the files that the task is to leave"
+            check.warn("ESL095", f"{path[:60]!r} is no file that the task leaves", form.texts[0], hint)
+        if than and than[0] != path and fnmatchcase(path, than[0]):
+            hint = "name only the files that they are made of"
+            check.warn("ESL095", "these files are among those they are compared with", form.texts[1], hint)
         return PromisedDetection(promise=promise, span=span)
 
     def sentence(self) -> str:

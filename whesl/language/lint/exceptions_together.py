@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from whesl.language.compiler import syntax
 from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint.pattern_index import PatternIndex
-from whesl.language.lint.statements import Watched, all_jobs, same_jobs, same_lines
+from whesl.language.lint.statements import Watched, all_jobs, apart, same_jobs, same_lines
 from whesl.language.patterns_and_places import Source, Stream
-from whesl.language.spec import ExceptionSpec, Operation, Otherwise
+from whesl.language.spec import LONGEST_BACKOFF, ExceptionSpec, Operation, Otherwise
 
+_MOST_WAITS = 1000  # recoveries whose waits are summed up
 _OUTPUT = Source(stream=Stream.OUTPUT)
 
 
-def check(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[str, ExceptionSpec]) -> None:
+def check(
+    findings: Findings,
+    watched: Sequence[Watched],
+    exceptions: Mapping[str, ExceptionSpec],
+    declared: Mapping[str, syntax.Declared],
+) -> None:
     """Find faults used as signs of life, lines that another exception takes first, counts never reached.
 
     Args:
         findings: the collection that warnings are added to.
         watched: all detections of the watched exceptions, in the order of the file.
         exceptions: the watched exceptions, by name.
+        declared: the declarations of exceptions, by name.
     """
     _signs_of_life(findings, watched)
     _one_for_all(findings, watched)
     _taken_first(findings, watched, list(exceptions))
     _counts(findings, watched, exceptions)
+    _clauses(findings, declared, exceptions)
 
 
 def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
@@ -59,21 +68,30 @@ def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
 
 
 def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
-    """Find texts of MULTIPLE that are contained in another text of the same detection."""
+    """Find texts of a list that are contained in another text of it, and lists of one text."""
     for each in watched:
-        if not each.own or each.statement.form.keyword("MULTIPLE") is None:
+        form, texts = each.statement.form, [*each.patterns()]
+        several = form.keyword("MULTIPLE")
+        if not each.own or (several or form.keyword("ANY")) is None or form.kind not in ("multiple", "anyOf"):
             continue
-        texts = [*each.patterns()]
+        if several is not None and len(texts) == 1:
+            _twice(
+                findings,
+                texts[0][1].text,
+                "a list of one pattern is that pattern",
+                "write LOG or MATCH, or another one",
+            )
         for pattern, written in texts:
-            longer = next((p for p, _ in texts if p is not pattern and pattern.text in p.text), None)
-            if longer is not None and not (pattern.regex or longer.regex) and longer.text != pattern.text:
-                findings.add(
-                    "ESL055",
-                    f"each line with {longer.text[:60]!r} has this pattern, too: one line is enough for both",
-                    written.text,
-                    severity=Severity.WARNING,
-                    hint="write a part that only the other line has",
-                )
+            others = [p.text for p, _ in texts if p is not pattern and p.text != pattern.text and not p.regex]
+            longer = next((text for text in others if pattern.text in text and not pattern.regex), None)
+            if longer is not None:
+                what = "one line is enough for both" if several is not None else "the longer one adds nothing"
+                message = f"each line with {longer[:60]!r} has this pattern, too: {what}"
+                _twice(findings, written.text, message, "write a part that only the other line has")
+
+
+def _twice(findings: Findings, word: syntax.Word, message: str, hint: str) -> None:
+    findings.add("ESL055", message, word, severity=Severity.WARNING, hint=hint)
 
 
 def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:
@@ -121,6 +139,19 @@ def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[
         counted = exceptions.get(name or "")
         if not each.own or counted is None or word is None:
             continue
+        if apart(each.exception, counted):
+            message = f"{counted.name[:40]} is for other jobs: it never happens to these"
+            _add(findings, word, message, f"name the same jobs in {counted.name[:40]}")
+            continue
+        within = each.statement.form.part("within")
+        if within is not None and float(within.text) < _waits(counted, int(word.text)):
+            _add(
+                findings,
+                within,
+                f"{word.text} times take longer: BACKOFF lies between them",
+                "a longer WITHIN",
+            )
+            continue
         if (
             counted.without_progress
             or counted.limit_within is not None
@@ -129,10 +160,34 @@ def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[
             continue
         most, times = counted.limit + 1, int(word.text)
         if times > most:
-            findings.add(
-                "ESL084",
-                f"{counted.name[:40]} happens {most} times at most: {counted.limit} recoveries are allowed",
-                word,
-                severity=Severity.WARNING,
-                hint=f"declare {counted.name[:40]} with LIMIT {times - 1} or more",
+            message = (
+                f"{counted.name[:40]} happens {most} times at most: {counted.limit} recoveries are allowed"
             )
+            _add(findings, word, message, f"declare {counted.name[:40]} with LIMIT {times - 1} or more")
+
+
+def _clauses(
+    findings: Findings, declared: Mapping[str, syntax.Declared], exceptions: Mapping[str, ExceptionSpec]
+) -> None:
+    """Find limits that are never reached, and escalations to exceptions of other jobs."""
+    for name, exception in exceptions.items():
+        for clause in declared[name].clauses:
+            if isinstance(clause, syntax.Limit) and clause.within is not None:
+                if float(clause.within.text) < _waits(exception, exception.limit + 1) + exception.limit:
+                    message = f"{exception.limit} recoveries take longer: the limit is never reached"
+                    _add(findings, clause.within, message, "write a longer WITHIN, or leave it out")
+            elif isinstance(clause, syntax.Else) and clause.exception is not None:
+                target = exceptions.get(clause.exception.text)
+                if target is not None and apart(exception, target):
+                    message = f"{target.name[:40]} is for other jobs: it is not raised for these"
+                    _add(findings, clause.exception, message, f"name the same jobs in {target.name[:40]}")
+
+
+def _waits(exception: ExceptionSpec, times: int) -> float:
+    """Return the least number of seconds between the first and the last of so many failures."""
+    waits = (exception.backoff * 2.0 ** min(number, 64) for number in range(min(times - 1, _MOST_WAITS)))
+    return sum(min(wait, LONGEST_BACKOFF) for wait in waits)
+
+
+def _add(findings: Findings, word: syntax.Word, message: str, hint: str) -> None:
+    findings.add("ESL084", message, word, severity=Severity.WARNING, hint=hint)

@@ -8,48 +8,15 @@ from collections.abc import Sequence
 from whesl.language.compiler import syntax
 from whesl.language.compiler.syntax import Word
 from whesl.language.diagnostics import Findings, Range, Severity
-from whesl.language.lint.statements import Done, Watched
+from whesl.language.lint import notations
+from whesl.language.lint.notations import Where
+from whesl.language.lint.statements import Done, Watched, value_range
 from whesl.language.path_expansion import path_arguments
 from whesl.language.patterns_and_places import Stream
 from whesl.language.spec import Operation, ResourceKind
 
 _OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")
 _WILD = frozenset("*?[")
-# Notations that other programs expand and rules do not: expression for the notation, hint.
-_NOTATIONS = (
-    (re.compile(r"%\d*[AaJjNnstux]\b|%\w+%"), "write a variable in its place, as in run-$SLURM_JOB_ID.log"),
-    (re.compile(r"\$\(|`"), "commands are not run here: write a variable that has their output"),
-    (re.compile(r"\$\{\w*$"), "write ${NAME}"),
-    (re.compile(r"(?<!\$)\{[A-Z_]{2,}\}"), "write ${NAME}"),
-    (re.compile(r"\{[^{}]*,[^{}]*\}"), "write a detection for each of the names, or one with * or ?"),
-    (re.compile(r"^~[^/]+"), "write the home of another user in full, or ~/ for your own"),
-    (re.compile(r"^\w+://|^[\w.-]+:/"), "write a path of a file system that the task's nodes have"),
-    (re.compile(r"^\s+|\s+$"), "leave out the blank"),
-    (re.compile(r"\*\*"), "* stands for no /: write a detection for each depth, as in */run.log"),
-    (re.compile(r"\\[^\"]"), "a name may have any sign in it: write it as it is"),
-    (re.compile(r"^'.*'$"), "leave out the inner quotes"),
-    (re.compile(r"(?<=\.\w{3})(?:[,;:]\s*|\s+)(?=\S+\.\w+$)"), "write a detection for each of the names"),
-)
-# Notations that are not expanded in the paths of searched files: those above, and captures in braces, which
-# only arguments of a recovery have.
-_OF_FILES = (
-    *_NOTATIONS,
-    (re.compile(r"[|<>]"), "commands are not run here: write the file alone"),
-    (re.compile(r"\$?\{[a-z]\w*\}"), "write a variable of the job's environment, as $SLURM_JOB_NAME"),
-)
-# Paths that are no text file: expression, hint.
-_NO_LINES = (
-    (
-        re.compile(r"^(?:stdout|stderr|output)$"),
-        "for the program's own output, leave out file and quotes",
-    ),
-    (re.compile(r"^-$|^/dev/(?!shm/)|^/proc/.*/fd/"), "for the program's own output, write stdout or stderr"),
-    (
-        re.compile(r"\.(?:gz|bz2|xz|zst|zip|tar|h5|hdf5|nc|np[yz]|pt|pth|so|png|pdf)$"),
-        "name the file that the program itself writes, as text",
-    ),
-    (re.compile(r"/$|(?:^|/)\.\.$|^\.$"), "write the file's name, too, or * for all files of the directory"),
-)
 # Globs of all files of a directory that also holds other files.
 _EVERY = re.compile(r"(?:(?:\.\.?|~|/tmp|\$\w+|\$\{\w+\})/+)*[*?.]*[*?][*?.]*")
 
@@ -99,11 +66,11 @@ def _not_expanded(findings: Findings, watched: Watched) -> None:
         read = form.source is not None and word is form.source.path
         if path not in named:
             continue
-        if (found := _searched(path, _OF_FILES)) is not None:
-            _warn(findings, word, f"{found[0]!r} is taken as it stands in this path", found[1])
-        elif read and (found := _searched(path, _NO_LINES)) is not None:
-            _warn(findings, word, f"{path!r} is a path here, of no file that is read line by line", found[1])
-        elif read and _EVERY.fullmatch(path):
+        kinds = (Where.FILE, Where.NO_LINES) if read else (Where.FILE,)
+        if watched.detection.measured() is not None:
+            kinds = (Where.SPACE, Where.PATH)
+        reported = any(notations.report(findings, path, kind, word) for kind in kinds)
+        if not reported and read and _EVERY.fullmatch(path):
             message = f"{path!r} is every file of the directory, data and what others write there, too"
             _warn(findings, word, message, "write a part of the name that only the log has, as in *.log")
     promise = watched.detection.promised()
@@ -117,15 +84,11 @@ def _arguments(findings: Findings, done: Done) -> None:
     for name in path_arguments(step.resource, step.operation) if written is not None else ():
         value = step.arguments.get(name)
         for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, str) and (found := _searched(path, _NOTATIONS)) is not None:
-                assert written is not None
-                message = f"{found[0]!r} is taken as it stands in this path"
-                _warn(findings, _value(written, path), message, found[1])
-
-
-def _searched(path: str, signs: Sequence[tuple[re.Pattern[str], str]]) -> tuple[str, str] | None:
-    """Return the first notation of ``signs`` found in a path, and its hint; None for none."""
-    return next(((part.group(), hint) for sign, hint in signs if (part := sign.search(path))), None)
+            if isinstance(path, str) and written is not None:
+                space = step.resource == ResourceKind.FILESYSTEM
+                for where in (Where.PATH, *([Where.SPACE] if space else ())):
+                    if notations.report(findings, path, where, value_range(written, path)):
+                        break
 
 
 def _warn(findings: Findings, word: Word | Range, message: str, hint: str) -> None:
@@ -148,7 +111,7 @@ def _replaced_by_itself(findings: Findings, done: Done) -> None:
         findings.add(
             "ESL079",
             f"'filesystem' and 'defaultpath' are {what}: a full file system is replaced by itself",
-            _value(done.statement.arguments, str(root)),
+            value_range(done.statement.arguments, str(root)),
             severity=Severity.WARNING,
             hint="filesystem: a directory on another file system, which has room",
         )
@@ -157,11 +120,3 @@ def _replaced_by_itself(findings: Findings, done: Done) -> None:
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".")]
-
-
-def _value(arguments: Word, value: str) -> Range:
-    """Return the place of a text in the arguments, or of all arguments where it is written differently."""
-    at = arguments.text.find(f'"{value}"')
-    if at < 0:
-        return Range(arguments.start, arguments.end)
-    return Range(arguments.start + at, arguments.start + at + len(value) + 2)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from whesl.language.compiler import syntax
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.diagnostics import Findings, Severity
+from whesl.language.lint import notations
+from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import LEAST, Done, Watched, named
 from whesl.language.patterns_and_places import Pattern
 
@@ -36,26 +38,15 @@ _RESTARTS = (
     "flux-job: task(s) Terminated",
     "Terminated",
 )
-# Constructs of regular expressions that hardly occur literally in a line of a program.
-_EXPRESSION = re.compile(
-    r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:0-9|a-z|A-Z) | \(\?[iP:<=!] |
-        \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ | \[([A-Za-z])(?i:\1)\] |
-        ^[^=/]*[a-z]\?(?=[a-z]) | (?<=\w)\$$ | ^\w[\w ]*(?:\|\w[\w ]*)+$""",
-    re.VERBOSE,
+# Lines of programs that cannot start, or lack what they need.
+_MISSING = (
+    "bash: line 1: ./solver: command not found",
+    "./solver: error while loading shared libraries: libx.so: cannot open shared object file",
+    "ModuleNotFoundError: No module named 'numpy'",
+    "slurmstepd: error: execve(): ./solver: No such file or directory",
 )
-_NUMBER = "write MATCH, and \\d+ for a number"
-# Notations that a shell, printf or another language expands and LOG does not: expression, hint.
-_REPLACED = (
-    (re.compile(r"^\*\w.*\w\*$|(?:^|\s)\*\.\w|\w\*$"), "leave the * out: a text is found anywhere in a line"),
-    (re.compile(r"(?<![\d%])%\d*[dsufx]\b"), _NUMBER),
-    (
-        re.compile(r"\$\{\w+\}|\$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b"),
-        "variables are put in paths alone; write the part of the line that is always the same",
-    ),
-    (re.compile(r"^'\w[^']*\s[^']*\w'$"), "leave out the inner quotes"),
-    (re.compile(r"\{(?:[a-zA-Z]|num|number|step|rank|node|time)\}|<(?:[a-zA-Z]|num|number|int)>"), _NUMBER),
-    (re.compile(r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)"), "write MATCH, where \\t and \\x1b are signs"),
-)
+# The line of a job whose time is over.
+_OVER = "slurmstepd: error: *** JOB 1234 ON node01 CANCELLED AT 2024-05-01T12:00:03 DUE TO TIME LIMIT ***"
 # A word in brackets: a regular expression matches any one of its letters.
 _BRACKETED = re.compile(r"(?<!\\)\[([A-Za-z]{4,})\](?![*+?{])")
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")  # start of a path with backslashes
@@ -72,13 +63,17 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
     for each in watched:
         if not each.own:
             continue
+        form = each.statement.form
+        if form.kind == "progress":
+            notations.report(findings, syntax.unquote(form.texts[0], regex=True), Where.NUMBER, form.texts[0])
         promise = each.detection.promised()
-        if promise is not None and promise.pattern is not None and not promise.pattern.regex:
-            _as_it_stands(findings, promise.pattern, each.statement.form.patterns[0])
+        if promise is not None and promise.pattern is not None:
+            _notations(findings, each, promise.pattern, each.statement.form.patterns[0])
         for pattern, written in each.patterns():
-            if not pattern.regex:
-                _as_it_stands(findings, pattern, written)
-            elif (word := _BRACKETED.search(pattern.text)) is not None and sorted(word[1]) != [*word[1]]:
+            if _notations(findings, each, pattern, written):
+                continue
+            word = _BRACKETED.search(pattern.text) if pattern.regex else None
+            if word is not None and sorted(word[1]) != [*word[1]]:
                 findings.add(
                     "ESL056",
                     f"{word[0]} is any one of these letters in a regular expression",
@@ -110,8 +105,12 @@ def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternTex
     return True
 
 
-def _as_it_stands(findings: Findings, pattern: Pattern, written: syntax.PatternText) -> None:
-    if "\\n" in pattern.text:
+def _notations(findings: Findings, watched: Watched, pattern: Pattern, written: syntax.PatternText) -> bool:
+    """Report a pattern in another notation, or one that is no sign of what it is taken for."""
+    text = syntax.unquote(written.text, regex=pattern.regex)
+    if pattern.regex:
+        return notations.report(findings, text, Where.EXPRESSION, written.text)
+    if "\\n" in text:
         findings.add(
             "ESL057",
             "LOG finds a text as it stands: \\n is a backslash and an n here",
@@ -119,25 +118,12 @@ def _as_it_stands(findings: Findings, pattern: Pattern, written: syntax.PatternT
             severity=Severity.WARNING,
             hint="lines are searched without their ends; for texts on several lines use MULTIPLE",
         )
-    elif (part := _EXPRESSION.search(pattern.text)) is not None:
-        findings.add(
-            "ESL057",
-            f"LOG finds a text as it stands, {part.group()} included",
-            written.text,
-            severity=Severity.WARNING,
-            hint="write MATCH in place of LOG for a regular expression",
-        )
-    elif not _DRIVE.search(pattern.text):
-        for replaced, hint in _REPLACED:
-            if (part := replaced.search(pattern.text)) is not None:
-                findings.add(
-                    "ESL057",
-                    f"LOG finds a text as it stands, {part.group().strip()} included",
-                    written.text,
-                    severity=Severity.WARNING,
-                    hint=hint,
-                )
-                return
+        return True
+    promised = watched.detection.promised() is not None
+    awaited = [Where.SIGN] if watched.detection.timed else [Where.SUCCESS] if promised else []
+    return not _DRIVE.search(text) and any(
+        notations.report(findings, text, where, written.text) for where in (Where.TEXT, *awaited)
+    )
 
 
 def _restart(
@@ -161,6 +147,22 @@ def _restart(
                     hint="write a part of the line that only the fault prints",
                 )
                 return
+    if found_in(pattern, _OVER) and not found_in(pattern, _OVER.partition(" DUE")[0]):
+        if watched.in_vain(over=True):
+            findings.add(
+                "ESL048",
+                "no time is left in a job that prints this: nothing can be started in it again",
+                written.text,
+                severity=Severity.WARNING,
+                hint='let SCHEDULER do JOB.REPLACE with more "time", or take a checkpoint before the end',
+            )
+        return
+    line = next((line for line in _MISSING if found_in(pattern, line)), None)
+    if line is not None and named(pattern) >= LEAST and watched.in_vain(over=False):
+        message = f"a restart helps nothing against this: {line!r}"
+        hint = "leave this out, or let JOB.ADD or JOB.REPLACE change what is missing"
+        findings.add("ESL048", message, written.text, severity=Severity.WARNING, hint=hint)
+        return
     line = next((line for line in _RESTARTS if found_in(pattern, line)), None)
     if line is not None and watched.exception.steps and named(pattern) >= LEAST:
         findings.add(

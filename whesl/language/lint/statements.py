@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 from whesl.language.compiler import syntax
 from whesl.language.detections.base import Reads
 from whesl.language.detections.kinds import Detection
+from whesl.language.diagnostics import Range
 from whesl.language.patterns_and_places import Pattern, Source, Stream
-from whesl.language.spec import ExceptionSpec, RecoveryStep
+from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind
 
 LEAST = 3  # letters and digits that a pattern needs to be specific to a line
 # Parts of an expression that name no particular letter or digit.
@@ -33,6 +34,23 @@ class Watched:
     def reads(self) -> Reads | None:
         """The patterns of the detection and their source; None for a detection without patterns."""
         return self.detection.reads()
+
+    def in_vain(self, *, over: bool) -> bool:
+        """Whether a recovery only starts the same task again, with nothing that it did not have.
+
+        Args:
+            over: whether nothing can be started in its job any more, so that only a new run of the job helps.
+        """
+        steps = self.exception.steps
+        return bool(steps) and not any(
+            step.entity is Entity.SCHEDULER
+            or (
+                not over
+                and (step.resource not in ResourceKind.__members__ or step.operation == Operation.REMOVE)
+            )
+            or (not over and step.resource != ResourceKind.NODE and bool(step.arguments))
+            for step in steps
+        )
 
     def patterns(self) -> Iterator[tuple[Pattern, syntax.PatternText]]:
         """Yield each pattern of the detection, with its text in the file."""
@@ -76,6 +94,16 @@ def same_jobs(one: ExceptionSpec, other: ExceptionSpec) -> bool:
     return any(_covers(a, b) or _covers(b, a) for a in one.jobs for b in other.jobs)
 
 
+def apart(one: ExceptionSpec, other: ExceptionSpec) -> bool:
+    """Whether two exceptions, both without globs, name no job in common.
+
+    Args:
+        one: an exception.
+        other: another exception.
+    """
+    return not {*one.jobs} & {*other.jobs} and _GLOB.isdisjoint("".join(one.jobs + other.jobs))
+
+
 def all_jobs(one: ExceptionSpec, of: ExceptionSpec) -> bool:
     """Whether the globs of one exception cover all jobs of another one.
 
@@ -84,6 +112,19 @@ def all_jobs(one: ExceptionSpec, of: ExceptionSpec) -> bool:
         of: the exception whose jobs are covered.
     """
     return all(any(_covers(own, job) for own in one.jobs) for job in of.jobs)
+
+
+def value_range(arguments: syntax.Word, value: str) -> Range:
+    """Return the place of a text in the arguments, or of all arguments where it is written differently.
+
+    Args:
+        arguments: the JSON object of a recovery step.
+        value: the text.
+    """
+    at = arguments.text.find(f'"{value}"')
+    if at < 0:
+        return Range(arguments.start, arguments.end)
+    return Range(arguments.start + at, arguments.start + at + len(value) + 2)
 
 
 def _covers(glob: str, job: str) -> bool:

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.language.spec import ExceptionSpec, Otherwise
+from whesl.language.spec import LONGEST_BACKOFF, ExceptionSpec, Otherwise
 from whesl.model.evidence import Advice, Cause, Raised, shortened
 from whesl.model.recovery_criterion import Furthest
 
-LONGEST_BACKOFF = 3600.0
 SURE = 0.5  # the least certainty with which a diagnosed cause ends recoveries
 _TEXT = 120  # the most characters of a cause's line
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.language.spec import OFFERED, Entity, ExceptionSpec, RecoveryStep, ResourceKind, Spec
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
@@ -14,28 +14,6 @@ from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.plan import Context, RecoveryError, capture_values, substitute
 from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
 from whesl.runtime.operations.suspect_node import find_suspect
-
-# The operations that each entity offers beside custom handlers. WMS offers those of its workflow manager.
-_OFFERED = {
-    Entity.SCHEDULER: frozenset(
-        {
-            (ResourceKind.NODE, Operation.REMOVE),
-            (ResourceKind.NODE, Operation.REPLACE),
-            (ResourceKind.JOB, Operation.REMOVE),
-            (ResourceKind.JOB, Operation.REPLACE),
-        }
-    ),
-    Entity.DEPENDENT_JOB: frozenset(
-        {
-            (ResourceKind.FILESYSTEM, Operation.ADD),
-            (ResourceKind.FILESYSTEM, Operation.REMOVE),
-            (ResourceKind.FILESYSTEM, Operation.REPLACE),
-            (ResourceKind.NODE, Operation.REMOVE),
-            (ResourceKind.JOB, Operation.REMOVE),
-            (ResourceKind.JOB, Operation.REPLACE),
-        }
-    ),
-}
 
 
 def own_steps(
@@ -99,7 +77,7 @@ def _own_step(
 ) -> OwnStep:
     where = f"{spec.place(step.span)}: {step.entity.value} {step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
-    offered = _OFFERED.get(step.entity)
+    offered = OFFERED.get(step.entity)
     if handler is None and offered is not None and (step.resource, step.operation) not in offered:
         names = ", ".join(sorted(f"{r}.{o}" for r, o in offered))
         raise RecoveryError(f"{where}: not offered", hint=f"{step.entity.value} offers {names}")
