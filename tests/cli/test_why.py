@@ -95,3 +95,27 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert asked(capsys, "13")["cause"]["class"] == "time-limit"
     assert call("13") == 1
     assert "not to be found here (/none/a.out)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "told", "cause"),
+    [
+        (f"OSError: [Errno 28] No space left on device: '/scratch/x'\n{STEPS}", 1, "", "filesystem-full"),
+        ("", 139, "ExitCode=0:11", "segfault/app-bug"),
+        ("", 127, "start failed: ./nothere: No such file or directory", "input/config-error"),
+        ("", 3, "exit status 3", None),
+    ],
+)
+def test_a_failed_job_whose_output_is_held_back_or_empty(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    output: str,
+    status: int,
+    told: str,
+    cause: str | None,
+) -> None:
+    """Steps after the error were printed before it; where the log is silent the manager's words count."""
+    job = JobOutcome(state="FAILED", status=status, text=output, told=told, files=())
+    monkeypatch.setattr(lookup, "look_up", lambda _: job)
+    answer = asked(capsys, "12")
+    assert (answer["cause"] or {"class": None})["class"] == cause

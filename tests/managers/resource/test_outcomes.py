@@ -55,6 +55,19 @@ def test_slurm_while_the_controller_knows_it(tmp_path: Path) -> None:
     assert "ReqMem=2G" in found.told
 
 
+def test_slurm_of_a_whole_array_the_element_that_failed() -> None:
+    """The last element has the array's id, ended well, and was taken for the array."""
+    element = (
+        "JobId={0} ArrayJobId=9 ArrayTaskId={1}\n   JobState={2} Reason=None\n   ExitCode={3}\n"
+        "   StdOut=/w/{1}.out\n"
+    )
+    ends = [(9, 3, "COMPLETED", "0:0"), (11, 2, "FAILED", "139:0"), (10, 1, "COMPLETED", "0:0")]
+    found = lookup.look_up("9", answers(scontrol="\n".join(element.format(*end) for end in ends)))
+    assert (found.state, found.status, found.files) == ("FAILED", 139, ("/w/2.out",))
+    rows = "9_1|COMPLETED|0:0||||||/w\n9_2|FAILED|139:0||||||/w\n9_3|COMPLETED|0:0||||||/w\n"
+    assert lookup.look_up("9", answers(sacct=rows)).status == 139
+
+
 def test_slurm_from_its_accounting() -> None:
     row = "12_3|CANCELLED by 1000|0:15||2G|01:00:00|00:10:00|n02|/w\n"
     found = lookup.look_up("12_3", answers(sacct=row))

@@ -62,7 +62,7 @@ def diagnose_files(
     if accounting is not None:
         found = msgspec.structs.replace(found, told=accounting.told)
         if found.cause is None:
-            found = told_by_accounting(found, accounting)
+            found = told_by_accounting(found, accounting) or _told_in_words(found, accounting) or found
     if found.outcome is not Outcome.UNKNOWN:
         return found
     forms = frozenset(map(form, lines_of_all(good)))
@@ -72,6 +72,32 @@ def diagnose_files(
         for number, text in unusual(tail.lines(), forms)
     ]
     return msgspec.structs.replace(found, unusual=tuple(lines[-SHOWN:]))
+
+
+def _told_in_words(found: Diagnosis, accounting: Accounting) -> Diagnosis | None:
+    """Return the diagnosis by the words of the resource manager's record; None where they name no cause.
+
+    Args:
+        found: the diagnosis of the log, which shows no cause.
+        accounting: the record.
+    """
+    if not accounting.failed:
+        return None
+    status = f", exit status {accounting.status}"  # Slurm writes a signal as ExitCode=0:11
+    reader = scanner()
+    reader.begin("")
+    reader.feed(f"{accounting.told}{status}\n".encode())
+    reader.finish()
+    said = diagnose(reader.observed())
+    if said.cause is None or said.cause.finding.entry.cause_class is CauseClass.OTHER_RANK:
+        return None
+    finding = msgspec.structs.replace(said.cause.finding, line=0, text=accounting.told)
+    return msgspec.structs.replace(
+        said,
+        cause=msgspec.structs.replace(said.cause, finding=finding),
+        told=accounting.told,
+        candidates=found.candidates,
+    )
 
 
 def cause(diagnosis: Diagnosis) -> Cause | None:

@@ -111,6 +111,11 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     node: str | None = None
     told: str = ""
 
+    @property
+    def failed(self) -> bool:
+        """Whether the job ended, with an exit status or a signal that is not that of a good end."""
+        return self.state == "FAILED" and bool(self.status)
+
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """All that was found in the logs of a job.

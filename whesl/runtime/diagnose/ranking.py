@@ -59,9 +59,11 @@ STATES = {
 def diagnose(observed: Observed) -> Diagnosis:
     """Return the diagnosis of a job: its cause, or that it ended well, or that the cause is unknown."""
     weighing = _Weighing(observed)
-    candidates = weighing.candidates()
-    living = [candidate for candidate in candidates if candidate.score > 0]
-    told = [candidate for candidate in living if not weighing.outlived(candidate.finding)]
+    candidates, living, told = weighing.judged()
+    if not told and observed.accounting is not None and observed.accounting.failed:
+        # The steps after an error were printed before it: standard output was held back.
+        weighing = _Weighing(observed, in_order=False)
+        candidates, living, told = weighing.judged()
     ended = weighing.ended_well(told)
     if ended or not told:
         return Diagnosis(
@@ -87,11 +89,24 @@ def diagnose(observed: Observed) -> Diagnosis:
 class _Weighing:
     """Weighs the findings of a job."""
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, observed: Observed, in_order: bool = True) -> None:
+        """Prepare.
+
+        Args:
+            observed: what was found.
+            in_order: whether steps after a line show that the program went on.
+        """
         self._observed = observed
+        self._in_order = in_order
         self._findings = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
 
-    def candidates(self) -> list[Candidate]:
+    def judged(self) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
+        """Return all candidates, those that may be the cause, and those that the program did not outlive."""
+        candidates = self._candidates()
+        living = [candidate for candidate in candidates if candidate.score > 0]
+        return candidates, living, [each for each in living if not self.outlived(each.finding)]
+
+    def _candidates(self) -> list[Candidate]:
         """Return all candidates for the cause, the best first."""
         timed = all(finding.time is not None for finding in self._findings)
         return sorted(map(self._weighed, self._findings), key=lambda c: _order(c, timed))
@@ -107,9 +122,12 @@ class _Weighing:
         if self._went_on(finding, after):
             score -= 60
             reasons.append(f"the program went on: {after} steps of its work follow")
-        elif entry.lasting and after >= _MANY:
+        elif entry.lasting and after >= _MANY and self._in_order:
             score -= 30
             reasons.append(f"{after} steps of other ranks follow")
+        if not self._in_order and after >= _WENT_ON:
+            score -= 15
+            reasons.append(f"{after} steps follow, which may have been held back")
         if _place(finding) in self._ignored:
             score -= 60
             reasons.append("Python ignores this exception")
@@ -167,7 +185,7 @@ class _Weighing:
 
     def _went_on(self, finding: Finding, after: int) -> bool:
         """Whether the steps after a finding show that the program went on."""
-        if after < _WENT_ON or finding.entry.report:
+        if not self._in_order or after < _WENT_ON or finding.entry.report:
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
@@ -335,8 +353,8 @@ def _named(cause: CauseClass | None) -> str:
     return cause.value if cause is not None else "none"
 
 
-def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis:
-    """Return the diagnosis by the resource manager's record of a job whose log shows no cause.
+def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:
+    """Return the diagnosis by the state of a job whose log shows no cause; None where the state tells none.
 
     Args:
         diagnosis: the diagnosis without a cause.
@@ -344,7 +362,7 @@ def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosi
     """
     cause = STATES.get(accounting.state)
     if cause is None:
-        return diagnosis
+        return None
     entry = Entry(
         name="accounting",
         role=Role.CAUSE,

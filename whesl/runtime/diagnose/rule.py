@@ -32,10 +32,13 @@ def rule(finding: Finding, advice: Advice) -> str:
         advice: the recovery that would help.
 
     Returns:
-        The ESL text, without a recovery where a person has to repair the fault first.
+        The ESL text, without a recovery where a person has to repair the fault first; only a comment for a
+        cause that the resource manager tells and no line of the output.
     """
     entry = finding.entry
     assert entry.cause_class is not None
+    if not finding.line:
+        return f"# {entry.means}\n# No line of the output tells it: no rule on the output would detect it.\n"
     filesystem = entry.cause_class in (CauseClass.FULL, CauseClass.QUOTA) and advice is Advice.OTHER_RESOURCES
     if advice not in _STEPS:
         return _without_recovery(finding)

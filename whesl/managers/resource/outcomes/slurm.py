@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
@@ -12,11 +13,14 @@ from whesl.model.errors import WheslError
 JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _TOLD = ("JobState", "State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "TimeLimit", "Elapsed")
 _FIELDS = ("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir")
+_FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
     """Return Slurm's report on a job, None when Slurm does not know the job.
+
+    For a whole array (``12``) the report covers the first failed element, or else one of the others.
 
     Args:
         job: the job's id, also that of an array element or of a part of a heterogeneous job.
@@ -32,11 +36,33 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         if not accounted:
             raise
         return _outcome(accounted, _default_output(job, accounted))
-    words = dict(word.partition("=")[::2] for line in shown.splitlines() for word in line.split())
-    if not words.get("JobState"):
+    rows = [
+        {**words, "State": words["JobState"]}
+        for block in shown.split("\n\n")
+        if "JobState" in (words := dict(word.partition("=")[::2] for word in block.split()))
+    ]
+    if not rows:
         return None
-    found = {**accounted, **words, "State": words["JobState"]}
-    return _outcome(found, output_files(shown, job))
+    words = _first_failed(rows)
+    element = f"{words.get('ArrayJobId', '')}_{words.get('ArrayTaskId', '')}"
+    files = output_files(shown, element) or output_files(shown, words.get("JobId", job))
+    return _outcome({**(accounted if len(rows) == 1 else {}), **words}, files)
+
+
+def _first_failed(rows: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Return the first row of a job that failed, or else the last row.
+
+    Args:
+        rows: the job, or the elements of an array in any order, or the parts of a heterogeneous job.
+    """
+    failed = [row for row in rows if row["State"].split(" ")[0].rstrip("+") in _FAILED]
+    return min(failed, key=_element) if failed else rows[-1]
+
+
+def _element(row: dict[str, str]) -> int:
+    """Return the number of an array's element; 0 for other jobs."""
+    number = row.get("ArrayTaskId", row.get("JobID", "").partition("_")[2])
+    return int(number) if number.isdigit() else 0
 
 
 def _accounted(job: str, run: Run) -> dict[str, str]:
@@ -50,7 +76,7 @@ def _accounted(job: str, run: Run) -> dict[str, str]:
     if not jobs:
         return {}
     most = max((row.get("MaxRSS", "") for row in rows), key=_bytes)
-    return {name: value for name, value in {**jobs[-1], "MaxRSS": most}.items() if value}
+    return {name: value for name, value in {**_first_failed(jobs), "MaxRSS": most}.items() if value}
 
 
 def _bytes(text: str) -> float:
