@@ -6,13 +6,14 @@ The rules, attempts and first reservations are those of ``whesl/lab/native/event
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whesl.lab.simulators.cluster import simulation_records
 from whesl.lab.simulators.cluster.policy_object_event_loop import Machine
+from whesl.placement.policies.multicluster.profile import earliest, empty, forget, reset, roomy, take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,68 +39,14 @@ def simulate(
     return machine.run(), np.array(machine.promise, dtype=np.float64)
 
 
-class _Profile:
-    """The number of free nodes over time: begin in seconds and free nodes of each part, in order of time."""
-
-    def __init__(self, nodes: int) -> None:
-        self.times, self.free = [-math.inf], [nodes]
-
-    def forget(self, now: float) -> None:
-        """Remove the parts that ended before ``now``."""
-        over = bisect_right(self.times, now) - 1
-        del self.times[:over], self.free[:over]
-
-    def occupy(self, begin: float, end: float, size: int) -> None:
-        """Take ``size`` nodes from ``begin`` to ``end``; a negative size gives nodes back.
-
-        Args:
-            begin: begin of the time, in seconds.
-            end: end of the time, in seconds; ``inf`` for no end.
-            size: number of nodes to take; negative to give nodes back.
-        """
-        first, last = self._cut(begin), self._cut(end) if end < math.inf else len(self.times)
-        for at in range(first, last):
-            self.free[at] -= size
-
-    def _cut(self, time: float) -> int:
-        """Return the index of the part that begins at ``time``; insert that part if it does not exist."""
-        at = bisect_left(self.times, time)
-        if at == len(self.times) or self.times[at] != time:
-            self.times.insert(at, time)
-            self.free.insert(at, self.free[at - 1])
-        return at
-
-    def earliest(self, now: float, size: int, duration: float, before: float) -> float:
-        """Return the earliest start of a job before ``before``, else ``before``; in seconds.
-
-        Args:
-            now: present time, in seconds.
-            size: the job's number of nodes.
-            duration: the job's estimate, in seconds.
-            before: bound of the start, in seconds.
-        """
-        times, free = self.times, self.free
-        start, fits = now, False
-        for at, begin in enumerate(times):
-            if begin >= before:
-                break
-            if free[at] < size:
-                fits = False
-                continue
-            if not fits:
-                fits, start = True, max(now, begin)
-            if at + 1 < len(times) and times[at + 1] >= start + duration:
-                return start
-        return start if fits else before
-
-
 class _Reserving(Machine):
     """A machine whose waiting jobs have reservations, which move forward when nodes become free early."""
 
     def __init__(self, work: Workload, nodes: int, faults: simulation_records.Faults) -> None:
         super().__init__(work, nodes, faults)
         self.size: list[int] = work.size.tolist()
-        self.profile = _Profile(nodes)
+        self.profile = empty(1, 64)
+        reset(self.profile, 0, -math.inf, nodes)
         self.begin = [math.inf] * len(self.size)
         self.promise = [math.inf] * len(self.size)
         self.moved = self.anew = False
@@ -110,8 +57,8 @@ class _Reserving(Machine):
         job = self.job[attempt]
         latest = self.start[attempt] + float(self.queue.limit[job])
         if latest > now:
-            self.profile.forget(now)
-            self.profile.occupy(now, latest, -self.size[job])
+            forget(self.profile, 0, now)
+            self._take(now, latest, -self.size[job])
         self.moved = True
 
     def fault(self, node: int, now: float, *, up: bool) -> None:
@@ -121,8 +68,8 @@ class _Reserving(Machine):
 
     def start_jobs(self, now: float, fresh: int) -> float:
         """Start the jobs whose reservations begin now; return the begin of the next reservation."""
-        profile, waiting = self.profile, self.queue.view().job.tolist()
-        profile.forget(now)
+        waiting = self.queue.view().job.tolist()
+        forget(self.profile, 0, now)
         behind = bisect_left(waiting, fresh)
         if self.anew:
             self._rebuild(now)
@@ -133,11 +80,11 @@ class _Reserving(Machine):
         self.moved = self.anew = False
         for job in waiting[behind:]:
             size, limit = self.size[job], float(self.queue.limit[job])
-            begin = self.begin[job] = profile.earliest(now, size, limit, math.inf)
+            begin = self.begin[job] = float(earliest(self.profile, 0, now, limit, size))
             if self.promise[job] == math.inf:
                 self.promise[job] = begin
             if begin < math.inf:
-                profile.occupy(begin, begin + limit, size)
+                self._take(begin, begin + limit, size)
         due = math.inf
         for job in waiting:
             if self.begin[job] <= now:
@@ -151,21 +98,21 @@ class _Reserving(Machine):
         old, size, limit = self.begin[job], self.size[job], float(self.queue.limit[job])
         if old <= now:
             return
-        new = self.profile.earliest(now, size, limit, old)
+        new = float(earliest(self.profile, 0, now, limit, size, old))
         if new < old:
             if old < math.inf:
-                self.profile.occupy(old, old + limit, -size)
-            self.profile.occupy(new, new + limit, size)
+                self._take(old, old + limit, -size)
+            self._take(new, new + limit, size)
             self.begin[job] = new
 
     def _rebuild(self, now: float) -> None:
         """Rebuild the profile from the running jobs alone."""
-        profile, running = self.profile, self.running.view()
-        profile.times, profile.free = [now], [self.free_count]
-        order = np.argsort(running.end, kind="stable")
-        ends = zip(running.end[order].tolist(), np.diff(running.offsets)[order].tolist(), strict=True)
-        for latest, count in ends:
-            if profile.times[-1] != latest:
-                profile.times.append(latest)
-                profile.free.append(profile.free[-1])
-            profile.free[-1] += count
+        running = self.running.view()
+        reset(self.profile, 0, now, self.free_count)
+        for latest, count in zip(running.end.tolist(), np.diff(running.offsets).tolist(), strict=True):
+            self._take(latest, math.inf, -count)
+
+    def _take(self, begin: float, end: float, size: int) -> None:
+        """Take nodes out of the profile, or give nodes back if ``size`` is negative."""
+        self.profile = roomy(self.profile, int(self.profile.steps[0]) + 2)
+        take(self.profile, 0, begin, end, size)

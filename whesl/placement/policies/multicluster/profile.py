@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.placement.policies.conservative_backfilling import earliest as earliest_start
-from whesl.placement.policies.conservative_backfilling import occupy
 from whesl.prediction.numba_jit import jit
 
 if TYPE_CHECKING:
@@ -89,22 +87,52 @@ def forget(profiles: Profiles, cluster: int, now: float) -> None:
 
 @jit
 def take(profiles: Profiles, cluster: int, start: float, end: float, cpus: int) -> None:
-    """Take processors out of a cluster's profile.
+    """Take processors out of a cluster's profile, which has room for two more steps.
 
     Args:
         profiles: the profiles, which are changed.
         cluster: index of the cluster.
         start: begin of the time in seconds, not before the first step.
-        end: end of the time in seconds.
-        cpus: number of processors.
+        end: end of the time in seconds; ``inf`` for no end.
+        cpus: number of processors; a negative number gives processors back.
     """
-    times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
-    profiles.steps[cluster] = occupy(times, free, 0, steps, start, end, cpus)
+    free = profiles.free[cluster]
+    first = _cut(profiles, cluster, start)
+    last = _cut(profiles, cluster, end) if end < np.inf else profiles.steps[cluster]
+    for at in range(first, last):
+        free[at] -= cpus
+    if last < profiles.steps[cluster] and free[last] == free[last - 1]:
+        _shift(profiles, cluster, last + 1, -1)
+    if first > 0 and free[first] == free[first - 1]:
+        _shift(profiles, cluster, first + 1, -1)
 
 
 @jit
-def earliest(profiles: Profiles, cluster: int, now: float, time: float, cpus: int) -> float:
-    """Return the earliest start in seconds at which processors are free on a cluster; ``inf`` for never.
+def _cut(profiles: Profiles, cluster: int, time: float) -> int:
+    """Return the index of the step that begins at a time; a step is split if none begins then."""
+    times, free = profiles.time[cluster], profiles.free[cluster]
+    at = int(np.searchsorted(times[: profiles.steps[cluster]], time, side="right")) - 1
+    if times[at] == time:
+        return at
+    _shift(profiles, cluster, at + 1, 1)
+    times[at + 1], free[at + 1] = time, free[at]
+    return at + 1
+
+
+@jit
+def _shift(profiles: Profiles, cluster: int, begin: int, by: int) -> None:
+    """Move the steps from the index ``begin`` on by ``by`` places, which is 1 or -1."""
+    end = profiles.steps[cluster]
+    profiles.time[cluster, begin + by : end + by] = profiles.time[cluster, begin:end].copy()
+    profiles.free[cluster, begin + by : end + by] = profiles.free[cluster, begin:end].copy()
+    profiles.steps[cluster] += by
+
+
+@jit
+def earliest(
+    profiles: Profiles, cluster: int, now: float, time: float, cpus: int, before: float = np.inf
+) -> float:
+    """Return the earliest start in seconds at which processors are free on a cluster.
 
     Args:
         profiles: the profiles.
@@ -112,6 +140,20 @@ def earliest(profiles: Profiles, cluster: int, now: float, time: float, cpus: in
         now: the current time, in seconds, the first possible start.
         time: how long the processors are needed, in seconds.
         cpus: number of processors.
+        before: bound of the start in seconds, which is the result if there is no earlier start.
     """
     times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
-    return earliest_start(times, free, 0, steps, now, cpus, time, np.inf, np.inf)
+    start = now
+    fits = False
+    for at in range(steps):
+        if times[at] >= before:
+            break
+        if free[at] < cpus:
+            fits = False
+            continue
+        if not fits:
+            fits = True
+            start = max(now, times[at])
+        if at + 1 < steps and times[at + 1] >= start + time:
+            return start
+    return start if fits else before
