@@ -266,6 +266,8 @@ def _hint(message: str, text: str, part: tuple[int, int] | None) -> str:
         return _ESCAPES
     if "group name" in message:
         return "a name has letters, digits and _"
+    if message.startswith("bad character range"):
+        return "a range goes from the lower sign to the higher, as in [a-z]"
     if message.startswith("redefinition"):
         return "give the second group another name"
     sign = text[part[0]] if part is not None and text else ""

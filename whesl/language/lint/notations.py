@@ -53,9 +53,10 @@ NOTATIONS = _table(
     # Constructs of regular expressions that hardly occur literally in a line of a program.
     (
         _W.TEXT,
-        r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:0-9|a-z|A-Z) | \(\?[iP:<=!] |
-        \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ | \[([A-Za-z])(?i:\1)\] |
-        ^[^=/]*[a-z]\?(?=[a-z]) | (?<=\w)\$$ | ^\w[-\w\x20]*(?:\|\w[-\w\x20]*)+$""",
+        r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:[01]-9|a-z|A-Z) | \(\?[iP:<=!] |
+        \)[+*](?=\s|$) | \([^()\s]+\|[^()]+\) | ^\^(?!C) | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ |
+        \[([A-Za-z])(?i:\1)\] | ^[^=/]*[a-z]\?(?=[a-z]) | (?<=[A-Za-z])\$$ |
+        ^\w[-\w\x20]*(?:\|\w[-\w\x20]*)+$""",
         _LITERAL,
     ),
     (
@@ -63,20 +64,22 @@ NOTATIONS = _table(
         r"^\*\w.*\w\*$ | (?:^|\s)\*\.\w | \w\*$ | \w\s\*(?=[:,;.]) | ^%\w[^%]*\w%$",
         "leave the * or % out: a text is found anywhere in a line",
     ),
-    (_W.TEXT, r"(?<![\d%])%\d*(?:\.\d+)?[dsufxeg]\b | %\(\w+\)[sdf]", _NUMBER),
+    (_W.TEXT, r"(?<![\d%])%[-+#0]?\d*(?:\.\d+)?(?:ll?|h|z)?[dsufxegvip]\b | %\(\w+\)[sdf]", _NUMBER),
     (
         _W.TEXT,
-        r"\$\{\w+\} | \$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b",
+        r"%[A-Z_]{3,}% | \$\{\w+\} | \$[a-z]+_\w+ | \$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b",
         "variables are put in paths alone; write the part of the line that is always the same",
     ),
     (
         _W.TEXT,
-        r"^'\w[^']*\s[^']*\w'$ | ^[\u201c\u2018\u00ab].*[\u201d\u2019\u00bb]$",
+        r"^'\w[^']*\s[^']*\w'$ | ^`\w[^`]*`$ | ^\*\*\w.*\w\*\*$ |"
+        r"^[\u201c\u2018\u00ab].*[\u201d\u2019\u00bb]$",
         "leave out the inner quotes",
     ),
     (
         _W.TEXT,
-        r"\{(?:[a-zA-Z]|num|number|step|rank|node|host|time)?\} | <(?:[a-zA-Z]|num|number|int)> |"
+        r"\{(?:[a-zA-Z]|num|number|step|rank|node|host|time)\} | \w[\s:=]+\{\} | "
+        r"\{\{.*?\}\} | \{\w*:[\w.?<>^+-]{1,6}\} | <(?:[a-zA-Z]|num|number|int)> |"
         r"(?:^|\s)<[a-z]+(?:[\s_-][a-z]+)+>",
         _NUMBER,
     ),
@@ -84,12 +87,13 @@ NOTATIONS = _table(
     (_W.TEXT, r"\u2026\s\S | \[\.\.\.\]", "write MATCH, and .* for what stands between"),
     (
         _W.TEXT,
-        r"\b0x[0-9a-f]{6,}\b | \b\d{4}-\d\d-\d\d[T\s]\d\d:\d\d | \b(?:STEP|JOB)\s\d{3,} | \b\d\d:\d\d:\d\d\b",
+        r"\b0x[0-9a-f]{6,}\b | \b\d{4}-\d\d-\d\d[T\s]\d\d:\d\d | "
+        r"\b(?:STEP|JOB|[Pp][Ii][Dd])\W{1,2}\d{3,} | \b\d\d:\d\d:\d\d\b",
         f"this differs from run to run: {_PLAIN}",
     ),
     (_W.TEXT, r"\S\s{2,}$", "leave out the blanks at the end: the line may have none"),
     (_W.TEXT, r"&(?:[lg]t|amp|quot|nbsp);", "write the sign itself, as < for &lt;"),
-    (_W.TEXT, r"^(?:e?grep|tail|awk|sed)\s+-?\w", _PLAIN),
+    (_W.TEXT, r"^(?:e?grep|tail|awk|sed)\s+-?\w | ^\$\s\S | <(?:TAB|NL|LF|CR|ENTER)>", _PLAIN),
     (
         (_W.TEXT, _W.EXPRESSION),
         r"[\u00a0\u00ad\u2010\u2011\u2060\u200b-\u200f\u2028\u202f\ufeff]",
@@ -97,12 +101,13 @@ NOTATIONS = _table(
     ),
     (
         (_W.TEXT, _W.EXPRESSION, _W.FILE, _W.JOB, _W.COMMAND),
-        r"""^/path/to\b | \b(?:TODO|FIXME|CHANGE_?ME)\b | (?:^|/)<[a-z][\w\s-]*> |
+        r"""^/path/to\b | \b(?:TODO|FIXME|CHANGE_?ME)\b |
         \b(?i:your[\s_-]\w+[\s_-]?(?:here|path|file|name|message|text))\b""",
         "write your own in place of this",
     ),
+    ((_W.FILE, _W.JOB), r"(?:^|/)<[a-z][\w\s-]*>", "write your own in place of this"),
     # Expressions of other languages.
-    (_W.EXPRESSION, r"^r'.*'$ | ^'[^']*\s[^']*'$", "leave out the inner quotes"),
+    (_W.EXPRESSION, r"^[bfru]{1,2}'.*'$ | ^'[^']*\s[^']*'$", "leave out the inner quotes"),
     (
         _W.EXPRESSION,
         r"^/[^/]+/[gmsux]*i[gmsux]*$ | ^/[^/]*\s[^/]*/[gmsux]*$ | ^[ms]/.*/[gi]*$",
@@ -110,13 +115,14 @@ NOTATIONS = _table(
     ),
     (
         _W.EXPRESSION,
-        r"""\\[<>]\w | \w\\[<>] | \w\\\|\w | (?:\\[dws]|\])\\\+ | \\\([^()]*\\\|[^()]*\\\) |
+        r"""\\[<>]\w | \w\\[<>] | \w{2}\\\|\w{2} | (?:\\[dws]|\])\\\+ | \\\([^()]*\\\|[^()]*\\\) |
         \w\\\{\d+(?:,\d*)?\\\}""",
         "signs of an expression have no backslash here: \\b for \\< and \\>, | + ( ) { }",
     ),
     (_W.EXPRESSION, r"\\\\[dws](?=[+*{?])", "write one backslash: it is not doubled in the rules"),
     (_W.EXPRESSION, r"(?<![%\\])%[dsi]\b | %[dws]\+", "write \\d+ for a number, \\w+ for a word"),
     (_W.EXPRESSION, r"%\{[A-Z]\w*(?::\w+)*\}", "write \\d+ for a number, (?P<name>\\S+) for a word"),
+    (_W.EXPRESSION, r"(?<!\\)\[\w{2,}(?:\|\w{2,})+\]", "write (a|b) for one of two words: [ ] is one sign"),
     (_W.EXPRESSION, r"^%\w[^%]*%$", "leave the % out: an expression is found anywhere in a line"),
     (_W.EXPRESSION, r"^-[eEiPv]+\s", "leave the options out; for letters of both cases begin with (?i)"),
     (
@@ -127,10 +133,10 @@ NOTATIONS = _table(
     # Expressions whose number does not rise with the work.
     (
         _W.NUMBER,
-        r"(?i:\b(?:remain\w*|left|eta|residual|loss|to\sgo|countdown|error)\b[^()]*\()",
+        r"(?i:\b(?:remain\w*|left|eta|residual|loss|to\sgo|countdown|error)\b[^()]*\(|\)\W*(?:remain|left|to\sgo))",
         "watch a number that grows: a step, an epoch, a time",
     ),
-    (_W.NUMBER, r"\((?:\?P<\w+>)?(?:\\d|\[0-9\])\)", "write \\d+ for a number of several digits"),
+    (_W.NUMBER, r"\((?:\?P<\w+>)?(?:\\[dw]|\[0-9\])\)", "write \\d+ for a number of several digits"),
     (
         _W.NUMBER,
         r"(?:\.[*+]|\\d\*)\((?:\?P<\w+>)?\\d[+*]?",
@@ -145,12 +151,16 @@ NOTATIONS = _table(
     # Paths.
     (
         _PATHS,
-        r"%\d*[AaJjNnstux]\b | %\w+% | %\d*[AaJj]_",
+        r"%\d*[AaJjNnstuxdi]\b | %\w+% | %\d*[AaJj]_",
         "write a variable in its place, as in run-$SLURM_JOB_ID.log",
     ),
     (_PATHS, r"\$\( | `", "commands are not run here: write a variable that has their output"),
-    (_PATHS, r"\$\{(?!\w+\})[^{}]*\}? | (?<!\$)\{[A-Z_]{2,}\}", "write ${NAME}"),
-    (_PATHS, r"\{[^{}]*,[^{}]*\}", "write a detection for each of the names, or one with * or ?"),
+    (
+        _PATHS,
+        r"\$\{(?!\w+\})[^{}]*\}? | (?<!\$)\{[A-Z_]{2,}\} | \{\{.*?\}\} | \{\w*:[\w.]+\} | \^\w+\^",
+        "write ${NAME}",
+    ),
+    (_PATHS, r"\{[^{}]*(?:,|\.\.)[^{}]*\}", "write a detection for each of the names, or one with * or ?"),
     (_PATHS, r"^~[^/]+ | (?<=.)/~/", "write the home of another user in full, or ~/ for your own, in front"),
     (
         (*_PATHS, _W.SPACE),

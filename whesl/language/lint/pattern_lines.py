@@ -108,9 +108,9 @@ def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternTex
 def _notations(findings: Findings, watched: Watched, pattern: Pattern, written: syntax.PatternText) -> bool:
     """Report a pattern in another notation, or one that is no sign of what it is taken for."""
     text = syntax.unquote(written.text, regex=pattern.regex)
-    if pattern.regex:
-        return notations.report(findings, text, Where.EXPRESSION, written.text)
-    if "\\n" in text:
+    promised = watched.detection.promised() is not None
+    awaited = [Where.SIGN] if watched.detection.timed else [Where.SUCCESS] if promised else []
+    if not pattern.regex and "\\n" in text:
         findings.add(
             "ESL057",
             "LOG finds a text as it stands: \\n is a backslash and an n here",
@@ -119,11 +119,10 @@ def _notations(findings: Findings, watched: Watched, pattern: Pattern, written: 
             hint="lines are searched without their ends; for texts on several lines use MULTIPLE",
         )
         return True
-    promised = watched.detection.promised() is not None
-    awaited = [Where.SIGN] if watched.detection.timed else [Where.SUCCESS] if promised else []
-    return not _DRIVE.search(text) and any(
-        notations.report(findings, text, where, written.text) for where in (Where.TEXT, *awaited)
-    )
+    if not pattern.regex and _DRIVE.search(text):
+        return False
+    wheres = (Where.EXPRESSION if pattern.regex else Where.TEXT, *awaited)
+    return any(notations.report(findings, text, where, written.text) for where in wheres)
 
 
 def _restart(
@@ -158,7 +157,7 @@ def _restart(
             )
         return
     line = next((line for line in _MISSING if found_in(pattern, line)), None)
-    if line is not None and named(pattern) >= LEAST and watched.in_vain(over=False):
+    if line is not None and not pattern.regex and named(pattern) >= LEAST and watched.in_vain(over=False):
         message = f"a restart helps nothing against this: {line!r}"
         hint = "leave this out, or let JOB.ADD or JOB.REPLACE change what is missing"
         findings.add("ESL048", message, written.text, severity=Severity.WARNING, hint=hint)
