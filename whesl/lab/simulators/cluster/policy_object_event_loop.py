@@ -1,6 +1,6 @@
 """The event loop for policies in plain Python, which are objects with ``decide(view, predictor, now)``.
 
-The rules are those of the compiled event loop. The loop updates a view's arrays in place between events, so a
+The rules are those of the event loop in C. The loop updates a view's arrays in place between events, so a
 policy may read but neither keep nor change them. A job's identifier is its index in the workload.
 """
 
