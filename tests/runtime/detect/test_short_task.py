@@ -66,7 +66,7 @@ def test_a_task_that_needs_no_isolator_raises_nothing_and_is_told_the_same(tmp_p
     out = tmp_path / "out"
     err = out if joined else tmp_path / "err"
     out.write_bytes(b"fail before\n")
-    setup = {"spec": msgspec.to_builtins(rules), "task": msgspec.to_builtins(TASK)}
+    setup = {"spec": msgspec.to_builtins(rules), "task": msgspec.to_builtins(TASK), "nodes": ["node"]}
     task = msgspec.structs.replace(TASK, workspace=str(tmp_path))
     sources = {STDOUT: str(out), STDERR: str(err)}
     watch = Watch(rules, task, sources, "node", 0.0)
@@ -95,3 +95,10 @@ def test_a_task_that_needs_no_isolator_raises_nothing_and_is_told_the_same(tmp_p
         assert not output.matters()
         assert raised == []
         assert output.unseen() == unseen
+
+
+def test_a_rule_on_nodes_needs_an_isolator_where_there_are_several() -> None:
+    rules = spec(exception("LOST", NodeDetection(condition=NodeCondition.DOWN, span=SPAN)))
+    setup = {"spec": msgspec.to_builtins(rules), "task": msgspec.to_builtins(TASK)}
+    assert short_task.rules({**setup, "nodes": ["n1"]}) is not None
+    assert short_task.rules({**setup, "nodes": ["n1", "n2"]}) is None

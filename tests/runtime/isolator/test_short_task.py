@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from tests.alike import alike
 from tests.runtime.isolator.bench import Bench, bench, until
+from whesl.runtime.isolator.launch import short_task
 
 __all__ = ["bench"]
 
@@ -58,6 +60,31 @@ def test_a_short_task_leaves_what_an_isolator_leaves(bench: Bench, checked: str,
     *long, judged_there = told(other)
     assert short == long
     assert (judged, judged_there) == (False, True)
+
+
+JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NNODES": "2", "SLURM_JOB_NUM_NODES": "2"}
+
+
+def test_a_short_task_of_several_nodes_needs_no_isolator(bench: Bench, checked: str) -> None:
+    """Each of them loaded one, which cost more than twice as much as the rest."""
+    bench.environment |= {**JOB, "SLURMD_NODENAME": "n1"}
+    assert bench.run("true", options=("-e", checked, "--nodes", "1"))[0] == 0
+    records = dict(bench.records())
+    assert (records["nodes"]["nodes"]["active"], records["nodes"]["nodes"]["spares"]) == (["n1"], ["n2"])
+    assert records["attempt"]["nodes"] == ["n1"]
+    assert not (bench.directory.attempt(1) / "watch.json").exists()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_in_a_job_that_outlives_a_lost_node_an_isolator_loads(kept: bool) -> None:
+    """srun ends with 0 behind a lost node of such a job."""
+    setup: dict[str, Any] = {"task": {"id": "w/a"}, "spec": None, "nodes": ["n1", "n2"], "kept": kept}
+    setup |= {"restarts": 0, "earlier": 0, "heterogeneous": False}
+    job = {"checkpoints": None, "json_summary": "", "setup": setup}
+    ends = os.pipe()
+    assert short_task.gate(ends, job, started=True) == (0 if kept else ends[1])
+    if not kept:
+        os.close(ends[1])
 
 
 def test_a_line_of_a_short_task_that_ends_well_is_judged(bench: Bench, checked: str) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 LONGEST = 1.5  # the longest run of a short task, seconds
 _TIMERS = frozenset({"hang", "silence", "progress"})
 # Detections that a short, successful task cannot trigger, or that messages of others trigger.
-_QUIET = frozenset({"node", "count", "external", "predicted"})
+_QUIET = frozenset({"count", "external"})
+_NODES = frozenset({"node", "predicted"})  # these cannot trigger in a job of one node
 _MOST = 4 << 20  # the most bytes of output that are searched
 _BOTH = ("stdout", "stderr")
 
@@ -54,7 +55,7 @@ def rules(setup: Mapping[str, Any]) -> Rules | None:
     for exception in covering:
         streams: set[str] | None = set()
         for detection in exception["detections"]:
-            read = _taken(detection, found)
+            read = _taken(detection, found, several=len(setup["nodes"]) > 1)
             if read is None:
                 return None
             streams = streams | read if streams is not None and read else None
@@ -63,12 +64,14 @@ def rules(setup: Mapping[str, Any]) -> Rules | None:
     return found if covering else None
 
 
-def _taken(detection: Mapping[str, Any], found: Rules) -> set[str] | None:
+def _taken(detection: Mapping[str, Any], found: Rules, *, several: bool) -> set[str] | None:
     """Add a detection, and return the streams that it reads; None where the task needs an isolator."""
     kind = detection["type"]
     if kind in _TIMERS and detection["timeout"] + detection["warmup"] <= 2 * LONGEST:
         return None
-    if kind in _QUIET or kind == "silence":
+    if several and kind in _NODES:
+        return None
+    if kind in _QUIET or kind in _NODES or kind == "silence":
         return set()
     if kind == "exit":
         return None if any(codes["first"] <= 0 for codes in detection["codes"]) else set()

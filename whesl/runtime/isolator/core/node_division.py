@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 def divided(
     nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str]
@@ -22,6 +27,17 @@ def divided(
     chosen = frozenset(preferred[:wanted])
     active = tuple(node for node in nodes if node in chosen)
     return active, tuple(node for node in preferred if node not in chosen)
+
+
+def of_first_attempt(setup: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the nodes in use and the spares of a first attempt that no configuration changes.
+
+    Args:
+        setup: the JSON of the task's ``Setup``.
+    """
+    most, last = usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
+    last |= set(setup.get("taken", ()))
+    return divided(setup["nodes"], setup["active"] or most, frozenset(), last)
 
 
 def usual(nodes: tuple[str, ...], own: str, *, use_own: bool) -> tuple[int, frozenset[str]]:

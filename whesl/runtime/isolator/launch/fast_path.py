@@ -236,9 +236,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     # Only the process that makes the directory starts the attempt: any other leaves the start to the
     # isolator, which first looks for a running attempt.
     file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
-    most, last = node_division.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
-    last |= set(setup.get("taken", ()))
-    active, _ = node_division.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
+    active, _ = node_division.of_first_attempt(setup)
     file_retry.replace(f"{path}/reconfigure.json", UNCHANGED)
     file_retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}

@@ -15,7 +15,7 @@ import time
 
 from whesl.files import file_retry
 from whesl.runtime.detect import short_task
-from whesl.runtime.isolator.core import attempt_token_prefix
+from whesl.runtime.isolator.core import attempt_token_prefix, node_division
 from whesl.runtime.journal import table
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
@@ -46,7 +46,9 @@ def _possible(job: Mapping[str, Any]) -> bool:
     setup = job["setup"]
     plain = not (job["checkpoints"] or job["json_summary"] or setup["restarts"] or setup["earlier"])
     plain = plain and setup["task"]["id"].isprintable()  # only printable ids need no escapes in the summary
-    return plain and len(setup["nodes"]) == 1 and short_task.rules(setup) is not None
+    # With a job that outlives a lost node, a launcher may end with 0 although it has lost ranks.
+    sure = len(setup["nodes"]) == 1 or not (setup["kept"] or setup["heterogeneous"])
+    return plain and sure and short_task.rules(setup) is not None
 
 
 class Short:
@@ -96,11 +98,12 @@ class Short:
         if status != b"0" or asked or self._output.matters():
             return None
         now, setup, began = time.time(), self._job["setup"], self._job["first"]["began"]
-        task, claim, nodes = setup["task"]["id"], setup["claim"], setup["nodes"]
+        task, claim = setup["task"]["id"], setup["claim"]
+        active, spares = node_division.of_first_attempt(setup)
         about = {name: setup[name] for name in ("claim", "rjms", "job_id", "observe")}
         token = f"{attempt_token_prefix.token_prefix(setup['salt'], task)}1"
-        used = {"active": nodes, "spares": [], "lost": [], "swapped": {}}
-        attempt = {"attempt": 1, "token": token, "nodes": nodes, "configuration_version": 0}
+        used = {"active": active, "spares": spares, "lost": [], "swapped": {}}
+        attempt = {"attempt": 1, "token": token, "nodes": active, "configuration_version": 0}
         unseen = self._output.unseen()
         exited = {"attempt": 1, "code": 0, "signal": 0} | ({"unseen": unseen} if unseen else {})
         ended = {"code": 0, "state": "completed"}
