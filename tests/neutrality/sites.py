@@ -123,7 +123,11 @@ class SlurmSite(Site):
     @property
     def environment(self) -> dict[str, str]:
         """The environment of its users."""
-        return {**self._bed.environment, "WHESL_HOME": str(self.directory / "home"), "USER": "root"}
+        environment = self._bed.environment
+        # With flux on PATH, steps of several nodes are no steps of Slurm's (the row "flux-inside").
+        kept = [one for one in environment["PATH"].split(os.pathsep) if not Path(one, "flux").exists()]
+        own = {"WHESL_HOME": str(self.directory / "home"), "USER": "root", "PATH": os.pathsep.join(kept)}
+        return {**environment, **own}
 
     def kill_node(self, node: str) -> None:
         """Crash a node."""

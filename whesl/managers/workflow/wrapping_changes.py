@@ -136,6 +136,14 @@ CHANGES = (
         aspects=("agents:*",),
         script=r"SLURM_JOB_?ID\}?\.\d",
     ),
+    Change(
+        name="flux-inside",
+        what="A Flux instance in the job starts what `srun` asks for: Slurm accounts for its one step alone.",
+        when="In Slurm jobs of several nodes where `flux` is on PATH, unless `--inner slurm` is given.",
+        why="A step starts sooner, and on the nodes that are left.",
+        aspects=("env:*:FLUX_*",),
+        script=r"\bsacct\b|FLUX_URI\b",
+    ),
 )
 
 
