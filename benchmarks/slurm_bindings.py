@@ -20,7 +20,7 @@ from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.command import SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
 
-JOBS = (1, 2, 4, 8)
+JOBS = (1, 2)  # more at once are left to squeue (pyslurm_client)
 
 
 def main() -> None:

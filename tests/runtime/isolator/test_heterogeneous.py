@@ -17,6 +17,7 @@ from tests.runtime.isolator.bench import records
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.attempt_environment import components, for_nodes, nodes_of
+from whesl.managers.resource.slurm.releases import Ability
 from whesl.managers.resource.slurm.srun_steps import step_command
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -120,7 +121,8 @@ class TestOnSlurm:
         bed = slurm_bed(nodes=4)
         made = Protected(bed, tmp_path, how)
         bed.kill_node("n03")
-        made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
+        cancelled = ["*** JOB "] if Ability.KILLED_STEP_ENDS_HETJOB.of(bed.release) else []
+        made.wait(lambda: any(end in f"\n{made.text()}" for end in ("\nstatus ", *cancelled)), "the end")
         assert "status 0" not in made.text()
         assert next(data["node"] for kind, data in made.records() if kind == "node") == "n03"
         (raised,) = (data["raised"]["exception"] for kind, data in made.records() if kind == "raised")

@@ -25,6 +25,11 @@ class Ability(Enum):
         (24, 11),
         "a job that has lost or given back a node takes changes without slurmdbd, too",
     )
+    KILLED_STEP_ENDS_HETJOB = (
+        (25, 11),
+        "SIGKILL for a step of a heterogeneous job ends the whole job; srun sends it "
+        "when it is told to end beside a lost node",
+    )
     EXPEDITED_REQUEUE = (25, 11), "sbatch knows `--requeue=expedite`"
     REQUEUE_DELAY = (
         (25, 11),
