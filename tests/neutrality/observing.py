@@ -122,10 +122,16 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fields(line: str) -> dict[str, str]:
-    """Return the fields of a line of ``scontrol -o show job``."""
+    """Return the fields of a line of ``scontrol -o show job``.
+
+    A comment is any text, also one that looks like a field: of two fields of a name the first counts.
+    """
     found = list(_FIELD.finditer(line))
     ends = [match.start() for match in found[1:]] + [len(line)]
-    return {match[1]: line[match.end() : end].strip() for match, end in zip(found, ends, strict=True)}
+    values: dict[str, str] = {}
+    for match, end in zip(found, ends, strict=True):
+        values.setdefault(match[1], line[match.end() : end].strip())
+    return values
 
 
 def labels(jobs: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -201,6 +201,12 @@ def test_a_difference_between_plain_runs_is_chance(second: str, control: str, ki
     assert repeated(frozenset("ab"), frozenset(second), frozenset(control)) is kind
 
 
+def test_a_comment_that_looks_like_a_field_is_none() -> None:
+    """A remark that quoted a script's last line, "Command=", hid the job's own field."""
+    seen = fields("JobId=1 Command=/a/job.sh WorkDir=/a Comment= [whesl] by Command=  StdOut=/a/o")
+    assert (seen["Command"], seen["StdOut"]) == ("/a/job.sh", "/a/o")
+
+
 def test_the_page_is_the_table() -> None:
     assert PAGE.read_text() == page(), "python -m tests.neutrality --page > docs/what-wrapping-changes.md"
     assert len({change.name for change in CHANGES}) == len(CHANGES)
