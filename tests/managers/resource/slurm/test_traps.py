@@ -469,3 +469,19 @@ def test_with_accounting(slurm_bed: Maker, tmp_path: Path) -> None:
     bed.start_node("n03")
     scheduler.requeue(running)
     wait_until(lambda: (tmp_path / "environment").exists(), "the job runs again", 90)
+
+
+def test_a_job_that_is_to_run_again_keeps_no_demand_for_nodes(slurm_bed: Maker, tmp_path: Path) -> None:
+    """Slurm took a node that was given back too late as a list of nodes that the next run has to have.
+
+    One of them was lost, and the job waited for it for ever (seen on 26.05).
+    """
+    bed = slurm_bed(nodes=3, dbd=True)
+    environment = job_environment(bed, tmp_path, "--nodes=3", "--exclusive")
+    job = environment["SLURM_JOB_ID"]
+    allocation = SlurmAllocation(environment)
+    bed.run("scontrol", "update", f"JobId={job}", "Requeue=1")
+    bed.kill_node("n03")
+    assert bed.run("scontrol", "requeue", job).returncode == 0
+    assert not allocation.release("n03")
+    assert "ReqNodeList=(null)" in bed.run("scontrol", "show", "job", job).stdout

@@ -223,8 +223,11 @@ class SlurmAllocation:
         return accounting_kept(settings) or Ability.CHANGES_AFTER_RESIZE.of(controller_release(settings))
 
     def _kept(self) -> tuple[str, ...]:
-        """Return the job's present nodes by squeue; the script's variables keep nodes that have left."""
-        text = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%N")
+        """Return the running job's present nodes by squeue; the script's variables keep nodes that have left.
+
+        A job that is to run again has none: Slurm takes a change of its nodes for what its next run demands.
+        """
+        text = self._commands.run("squeue", "-h", "-t", "RUNNING,SUSPENDED", "-j", self._job, "-o", "%N")
         try:
             kept = hostlist.expand(",".join(text.split()))
         except ValueError as error:
