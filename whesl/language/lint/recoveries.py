@@ -237,9 +237,9 @@ _ODD: tuple[tuple[str, Callable[[Mapping[str, Any]], list[str]], str, str], ...]
     (
         "ESL093",
         lambda given: (
-            ["attempts"] if {} in (a := _attempts(given)) or any(x == y for x, y in pairwise(a)) else []
+            ["attempts"] if (a := _attempts(given)) == [{}] or any(x == y for x, y in pairwise(a)) else []
         ),
-        "an object of {} has nothing, or what the one before has",
+        "an object of {} has nothing alone, or what the one before has",
         "leave it out: the last object stays for all later recoveries",
     ),
     (
