@@ -6,8 +6,9 @@ An exception is *recovered* when the attempt that was restarted for it
 * has a newer whole checkpoint than the failed attempt had, or
 * captured a higher number of progress (``PROGRESS``) than the failed attempt; where that had one, it
   alone decides, or
-* printed the number of a later step of its work than the last one that the failed attempt had printed: one
-  that goes on from a checkpoint runs as long as the one before, and prints as much, or
+* printed the number of a later step of its work than the last one that the failed attempt had printed: an
+  attempt from a checkpoint runs as long as the failed one, and prints as much. Of nested counters, such as
+  epochs with steps, the outer one counts first, or
 * printed clearly more than the failed attempt had (twice as much and 16 KiB), or
 * ran clearly longer than the failed attempt had when the exception was raised (1.25 times as long and 10 s).
   What had failed on a node is past after a minute: wherever the program was, the node is replaced.
@@ -31,7 +32,8 @@ _STEP = re.compile(
     r"(?: no\.?| number)?\s*[#:=\[(]*\s*(\d{1,15})(?![\w.])",
     re.IGNORECASE,
 )
-_UNSTEADY = re.compile(r"\b(?:error|fail|fatal|abort|retry|max|total)", re.IGNORECASE)
+# Lines that name a step other than the present one.
+_UNSTEADY = re.compile(r"\b(?:error|fail|fatal|abort|retry|max|total|resum|restor|restart)", re.IGNORECASE)
 LONGER = 1.25
 LONGER_BY = 10.0  # seconds
 MORE = 2
@@ -44,57 +46,56 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far an attempt had come.
 
     ``seconds`` it had run, ``output``: bytes it had printed (-1: not known), ``progress``: the highest
-    number that the first ``PROGRESS`` detection of its task had captured. ``step``: the last step of its work
-    that it had printed: what it calls it, and its number. ``checkpoint``: the number of the newest whole one
-    of a program that runs under ``--checkpoints``; 0: none is known.
+    number that the first ``PROGRESS`` detection of its task had captured. ``steps``: the counters of its work
+    that it had printed, the outer ones first: their names and last numbers. ``checkpoint``: the number of the
+    newest whole one of a program that runs under ``--checkpoints``; 0: none is known.
     """
 
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    step: tuple[str, int] | None = None
+    steps: tuple[tuple[str, int], ...] = ()
     checkpoint: int = 0
 
 
 class Furthest(msgspec.Struct, frozen=True, kw_only=True):
     """How far a task had come in all of its attempts together.
 
-    ``steps``: the highest number of each name that its steps have. The others are the highest of ``Reach``.
+    ``steps``: the latest numbers of its counters, the outer ones first. The others are the highest of
+    ``Reach``.
     """
 
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    steps: dict[str, int] = {}
+    steps: tuple[tuple[str, int], ...] = ()
     checkpoint: int = 0
 
     def passed_by(self, now: Reach) -> bool:
         """Whether an attempt has come further than all before it.
 
         A new checkpoint is further. Else a captured number of progress alone decides, where there is one;
-        else a step of a name that was seen before; else a clearly longer time, or clearly more output.
+        else counters with names that were seen before; else a clearly longer time, or clearly more output.
         """
         if now.checkpoint > self.checkpoint:
             return True
         if now.progress is not None or self.progress is not None:
             return now.progress is not None and (self.progress is None or now.progress > self.progress)
-        if now.step is not None and now.step[0] in self.steps:
-            return now.step[1] > self.steps[now.step[0]]
+        if _common(now.steps, self.steps):
+            return bool(_later(now.steps, self.steps))
         if now.seconds >= LONGER * self.seconds + LONGER_BY:
             return True
         return self.output >= 0 and now.output >= MORE * self.output + MORE_BY
 
     def taking(self, now: Reach) -> Furthest:
         """Return it with what another attempt has come to."""
-        steps = dict(self.steps)
-        if now.step is not None:
-            steps[now.step[0]] = max(now.step[1], steps.get(now.step[0], now.step[1]))
+        further = _later(now.steps, self.steps) or not _common(now.steps, self.steps)
         numbers = [number for number in (self.progress, now.progress) if number is not None]
         return Furthest(
             seconds=max(self.seconds, now.seconds),
             output=max(self.output, now.output),
             progress=max(numbers, default=None),
-            steps=steps,
+            steps=now.steps if now.steps and further else self.steps,
             checkpoint=max(self.checkpoint, now.checkpoint),
         )
 
@@ -103,7 +104,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
         if self.progress is not None:
             return f"a progress of {self.progress:g}"
         if self.steps:
-            return ", ".join(f"{name} {number}" for name, number in self.steps.items())
+            return ", ".join(f"{name} {number}" for name, number in self.steps)
         return f"checkpoint {self.checkpoint}" if self.checkpoint else f"{self.seconds:.0f} s of running"
 
 
@@ -123,8 +124,8 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
     elif failed.progress is not None:
         further = now.progress is not None and now.progress > failed.progress
         return f"its progress came to {now.progress:g}" if further else ""
-    elif failed.step is not None and now.step is not None and _later(now.step, failed.step):
-        return f"it came to {now.step[0]} {now.step[1]}, the failed attempt to {failed.step[1]}"
+    elif name := _later(now.steps, failed.steps):
+        return f"it came to {name} {dict(now.steps)[name]}, the failed attempt to {dict(failed.steps)[name]}"
     elif now.seconds >= seconds_past(failed, kinds):
         return f"it ran for {now.seconds:.0f} s, the failed attempt for {failed.seconds:.0f} s"
     if failed.output >= 0 and now.output >= MORE * failed.output + MORE_BY:
@@ -132,16 +133,35 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
     return ""
 
 
-def last_step(lines: Sequence[str]) -> tuple[str, int] | None:
-    """Return the last step of a program's work that its output names: what it calls it, and its number."""
-    for line in reversed(lines):
-        if len(line) < 400 and not _UNSTEADY.search(line) and (found := _STEP.search(line)):
-            return found[1].lower(), int(found[2])
-    return None
+def last_steps(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Return the counters of a program's work in its output, the outer ones first: names and last numbers.
+
+    A counter that is printed more seldom than another one is the outer one; in the same lines the first is.
+
+    Args:
+        lines: the last lines of the output.
+    """
+    times: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for line in lines:
+        if len(line) < 400 and not _UNSTEADY.search(line):
+            for found in _STEP.finditer(line):
+                name = found[1].lower()
+                times[name] = times.get(name, 0) + 1
+                last[name] = int(found[2])
+    return tuple((name, last[name]) for name in sorted(times, key=times.__getitem__))
 
 
-def _later(now: tuple[str, int], failed: tuple[str, int]) -> bool:
-    return now[0] == failed[0] and now[1] > failed[1]
+def _common(now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]) -> list[str]:
+    """Return the names of the counters that both have, the outer ones first."""
+    return [name for name, _ in now if name in dict(before)]
+
+
+def _later(now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]) -> str:
+    """Return the name of the outermost counter that differs if its number is higher, else an empty string."""
+    old, new = dict(before), dict(now)
+    differs = next((name for name in _common(now, before) if new[name] != old[name]), "")
+    return differs if differs and new[differs] > old[differs] else ""
 
 
 def seconds_past(failed: Reach, kinds: tuple[str, ...]) -> float:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.runtime.isolator.bench import CRASH, Bench, bench
 from tests.runtime.isolator.conftest import World, detect, exception, found, node_exception
 from tests.runtime.isolator.test_core_nodes import four, replaces
-from whesl.model.recovery_criterion import Reach, last_step, seconds_past, went_past
+from whesl.model.recovery_criterion import Reach, last_steps, seconds_past, went_past
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
 from whesl.runtime.isolator.core.events_and_commands import NodeSeen, Reached
@@ -83,10 +83,10 @@ def test_the_time_to_look_again_is_when_it_has(failed: Reach, kinds: tuple[str, 
         (Reach(seconds=1.0), ("log",), Reach(seconds=1.0, output=20_000), False),
         (Reach(seconds=9.0, progress=40.0), ("progress",), Reach(seconds=9e3, progress=40.0), False),
         (Reach(seconds=9.0, progress=40.0), ("progress",), Reach(seconds=1.0, progress=41.0), True),
-        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("step", 11)), True),
-        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("step", 10)), False),
-        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("epoch", 11)), False),
-        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0), False),
+        (Reach(seconds=9, steps=(("step", 10),)), ("log",), Reach(seconds=9, steps=(("step", 11),)), True),
+        (Reach(seconds=9, steps=(("step", 10),)), ("log",), Reach(seconds=9, steps=(("step", 10),)), False),
+        (Reach(seconds=9, steps=(("step", 10),)), ("log",), Reach(seconds=9, steps=(("epoch", 11),)), False),
+        (Reach(seconds=9.0, steps=(("step", 10),)), ("log",), Reach(seconds=9.0), False),
     ],
 )  # fmt: skip
 def test_what_is_past(failed: Reach, kinds: tuple[str, ...], now: Reach, past: bool) -> None:
@@ -106,7 +106,27 @@ def test_what_is_past(failed: Reach, kinds: tuple[str, ...], now: Reach, past: b
     ],
 )
 def test_steps_as_programs_print_them(line: str, step: tuple[str, int] | None) -> None:
-    assert last_step(["step 1", line, "nothing"]) == (step or ("step", 1))
+    found = dict(last_steps(["step 1", line, "nothing"]))
+    assert found == dict([("step", 1), *([step] if step else [])])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("Epoch {0}/9", "  step {1}: loss 3"),
+        ("Epoch {0} step {1}",),
+        ("generation {0} begins", "batch {1}", "batch {1} is done"),
+    ],
+)
+def test_of_nested_counters_the_outer_one_comes_first(form: tuple[str, ...]) -> None:
+    """A run that crashed in each epoch, at lower steps than in the one before, was ended at its limit."""
+    lines = [
+        text.format(outer, inner)
+        for outer in (1, 2)
+        for inner in (1, 2, 3)
+        for text in (form if inner == 1 else form[-1:])
+    ]
+    assert [number for _, number in last_steps([*lines, "Resuming from iteration 7"])] == [2, 3]
 
 
 # What the isolator writes down ---------------------------------------------------------------------------

@@ -42,7 +42,11 @@ REACHES = st.builds(
     seconds=st.floats(0, 1e6),
     output=st.integers(-1, 10**12),
     progress=st.none() | st.floats(-1e9, 1e9),
-    step=st.none() | st.tuples(st.sampled_from(["step", "epoch"]), st.integers(0, 10**6)),
+    steps=st.lists(
+        st.tuples(st.sampled_from(["step", "epoch"]), st.integers(0, 10**6)),
+        max_size=2,
+        unique_by=lambda one: one[0],
+    ).map(tuple),
     checkpoint=st.integers(0, 9),
 )
 
@@ -58,9 +62,14 @@ def test_what_was_reached_before_is_never_further(reaches: list[Reach], random: 
 @pytest.mark.parametrize(
     ("before", "now", "further"),
     [
-        (Reach(seconds=100.0, step=("step", 500)), Reach(seconds=100.0, step=("step", 501)), True),
-        (Reach(seconds=100.0, step=("step", 500)), Reach(seconds=9e9, step=("step", 500)), False),
-        (Reach(seconds=100.0, progress=5.0), Reach(seconds=9e9, progress=5.0, step=("step", 9)), False),
+        (Reach(seconds=100.0, steps=(("step", 500),)), Reach(seconds=100.0, steps=(("step", 501),)), True),
+        (Reach(seconds=100.0, steps=(("step", 500),)), Reach(seconds=9e9, steps=(("step", 500),)), False),
+        # Nested counters: the inner one begins again in each turn of the outer one.
+        (Reach(steps=(("epoch", 1), ("step", 3))), Reach(steps=(("epoch", 2), ("step", 1))), True),
+        (Reach(steps=(("epoch", 2), ("step", 1))), Reach(steps=(("epoch", 2), ("step", 1))), False),
+        (Reach(steps=(("epoch", 2), ("step", 1))), Reach(steps=(("epoch", 1), ("step", 9))), False),
+        (Reach(steps=(("epoch", 1), ("step", 3))), Reach(steps=(("epoch", 2),)), True),
+        (Reach(seconds=100.0, progress=5.0), Reach(seconds=9e9, progress=5.0, steps=(("step", 9),)), False),
         (Reach(seconds=100.0, progress=5.0), Reach(seconds=1.0, progress=6.0), True),
         (Reach(seconds=100.0), Reach(seconds=1.0, progress=1.0), True),
         (Reach(seconds=100.0, progress=5.0), Reach(seconds=9e9), False),
@@ -74,7 +83,7 @@ def test_what_is_further(before: Reach, now: Reach, further: bool) -> None:
 
 
 def raised(ordinal: int, step: int, died: Cause | None = None) -> Raised:
-    reach = Reach(seconds=1.0, step=("step", step))
+    reach = Reach(seconds=1.0, steps=(("step", step),))
     return Raised(
         exception="E",
         task="w/a",
@@ -112,7 +121,7 @@ def test_which_errors_no_restart_mends(one: Raised, two: Raised, again: bool) ->
 
 
 def crash_at(made: World, step: int) -> World:
-    made.feed(Reached(reach=Reach(output=100, step=("step", step))))
+    made.feed(Reached(reach=Reach(output=100, steps=(("step", step),))))
     return detect(made, "CRASH").advance(1)
 
 
@@ -138,7 +147,7 @@ def test_without_the_words_all_recoveries_count(world: Make) -> None:
 def test_the_wait_begins_anew_where_the_task_has_got_further(world: Make) -> None:
     made = world(exception(limit=5, without_progress=True, backoff=4.0))
     for step, backoff in ((100, 4.0), (100, 8.0), (90, 16.0), (101, 4.0)):
-        made.feed(Reached(reach=Reach(output=100, step=("step", step))))
+        made.feed(Reached(reach=Reach(output=100, steps=(("step", step),))))
         detect(made, "CRASH")
         assert made.last("decided")["backoff"] == backoff
         made.advance(backoff)
@@ -147,7 +156,7 @@ def test_the_wait_begins_anew_where_the_task_has_got_further(world: Make) -> Non
 def test_exceptions_of_other_names_tell_how_far_the_task_is(world: Make) -> None:
     made = world(exception(limit=1, without_progress=True), exception("OTHER", limit=9))
     crash_at(made, 100)
-    made.feed(Reached(reach=Reach(output=100, step=("step", 200))))
+    made.feed(Reached(reach=Reach(output=100, steps=(("step", 200),))))
     detect(made, "OTHER").advance(1)
     crash_at(made, 200)
     assert made.finished is None, "it has come further since the last recovery from CRASH"

@@ -15,7 +15,7 @@ from whesl.language.patterns_and_places import Source
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.recovery_criterion import Reach, last_step
+from whesl.model.recovery_criterion import Reach, last_steps
 from whesl.model.states import NodeState
 from whesl.runtime.detect import named_files
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
@@ -317,7 +317,7 @@ class Observer:
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
         printed = attempt_output_destination.tail(outputs, self._begun or {}, str(self._directory.path))
         return msgspec.structs.replace(
-            self._watch.detectors.reached(), step=last_step(printed), checkpoint=self._newest_checkpoint()
+            self._watch.detectors.reached(), steps=last_steps(printed), checkpoint=self._newest_checkpoint()
         )
 
     def _newest_checkpoint(self) -> int:
