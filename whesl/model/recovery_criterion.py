@@ -61,14 +61,14 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Furthest(msgspec.Struct, frozen=True, kw_only=True):
     """How far a task had come in all of its attempts together.
 
-    ``steps``: the latest numbers of its counters, the outer ones first. The others are the highest of
-    ``Reach``.
+    ``steps``: for each sequence of counters' names its latest numbers; the newest sequence is the last one.
+    The others are the highest of ``Reach``.
     """
 
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    steps: tuple[tuple[str, int], ...] = ()
+    steps: tuple[tuple[tuple[str, int], ...], ...] = ()
     checkpoint: int = 0
 
     def passed_by(self, now: Reach) -> bool:
@@ -81,21 +81,25 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if now.progress is not None or self.progress is not None:
             return now.progress is not None and (self.progress is None or now.progress > self.progress)
-        if _common(now.steps, self.steps):
-            return bool(_later(now.steps, self.steps))
+        if known := [steps for steps in self.steps if _common(now.steps, steps)]:
+            return all(_later(now.steps, steps) for steps in known)
         if now.seconds >= LONGER * self.seconds + LONGER_BY:
             return True
         return self.output >= 0 and now.output >= MORE * self.output + MORE_BY
 
     def taking(self, now: Reach) -> Furthest:
         """Return it with what another attempt has come to."""
-        further = _later(now.steps, self.steps) or not _common(now.steps, self.steps)
+        steps = {tuple(dict(known)): known for known in self.steps}
+        names = tuple(dict(now.steps))
+        before = steps.pop(names, ())
+        if names:
+            steps[names] = before if before and not _later(now.steps, before) else now.steps
         numbers = [number for number in (self.progress, now.progress) if number is not None]
         return Furthest(
             seconds=max(self.seconds, now.seconds),
             output=max(self.output, now.output),
             progress=max(numbers, default=None),
-            steps=now.steps if now.steps and further else self.steps,
+            steps=tuple(steps.values()),
             checkpoint=max(self.checkpoint, now.checkpoint),
         )
 
@@ -104,7 +108,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
         if self.progress is not None:
             return f"a progress of {self.progress:g}"
         if self.steps:
-            return ", ".join(f"{name} {number}" for name, number in self.steps)
+            return ", ".join(f"{name} {number}" for name, number in self.steps[-1])
         return f"checkpoint {self.checkpoint}" if self.checkpoint else f"{self.seconds:.0f} s of running"
 
 

@@ -319,19 +319,19 @@ def test_ranks_that_shed_what_they_are_known_by_do_not_outlive_their_attempt(
 
 @pytest.mark.slow
 def test_names_and_ranks_agree_after_the_first_node_is_replaced(cluster: Cluster) -> None:
-    rules = HANG_RULES.replace('LOG "tick" stdout TIMEOUT 2', 'MATCH "^sick" stdout')
-    rules = rules.replace("NODE.REPLACE\n", 'NODE.REPLACE {"node": "n01"}\n')
+    rules = HANG_RULES.replace('LOG "tick" stdout TIMEOUT 2', 'MATCH "^sick (?P<node>n0[0-9])" stdout')
+    rules = rules.replace("NODE.REPLACE\n", 'NODE.REPLACE {"node": "{node}"}\n')
     ranks = """\
 echo "names $(scontrol show hostnames | paste -sd,) $WHESL_NODELIST $(paste -sd, $WHESL_HOSTFILE)"
 echo "ranks $(srun sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME' | sort -n | cut -d' ' -f2 | paste -sd,)"
-[ "$WHESL_RESTART_COUNT" != 0 ] || { echo sick; sleep 600; }
+[ "$WHESL_RESTART_COUNT" != 0 ] || { echo sick n01; sleep 600; }
 """
     cluster.submit(ranks, text=rules)
     until(lambda: "status" in cluster.text(), "the end")
     assert cluster.text().splitlines() == [
         "names n01,n02 n01,n02 n01,n02",
         "ranks n01,n02",
-        "sick",
+        "sick n01",
         "names n02,n03 n02,n03 n02,n03",
         "ranks n02,n03",
         "status 0",
