@@ -320,7 +320,7 @@ def test_ranks_that_shed_what_they_are_known_by_do_not_outlive_their_attempt(
 @pytest.mark.slow
 def test_names_and_ranks_agree_after_the_first_node_is_replaced(cluster: Cluster) -> None:
     rules = HANG_RULES.replace('LOG "tick" stdout TIMEOUT 2', 'MATCH "^sick (?P<node>n0[0-9])" stdout')
-    rules = rules.replace("NODE.REPLACE\n", 'NODE.REPLACE {"node": "{node}"}\n')
+    rules = rules.replace("NODE.REPLACE\n", 'NODE.REPLACE {"node": "${node}"}\n')
     ranks = """\
 echo "names $(scontrol show hostnames | paste -sd,) $WHESL_NODELIST $(paste -sd, $WHESL_HOSTFILE)"
 echo "ranks $(srun sh -c 'echo $SLURM_PROCID $SLURMD_NODENAME' | sort -n | cut -d' ' -f2 | paste -sd,)"
