@@ -39,6 +39,23 @@ def need_torch() -> str:
     return python
 
 
+@cache
+def _starts_torchrun(python: str) -> bool:
+    """Whether torchrun starts: on Python 3.11, PyTorch 1.13 (Debian's) finds no value for its own defaults."""
+    test = "from torch.distributed.elastic.multiprocessing import Std; assert Std.from_str('0') is not None"
+    return subprocess.run([python, "-c", test], capture_output=True, check=False).returncode == 0
+
+
+def need_torchrun() -> str:
+    """Return a Python whose torchrun starts. Skip the test where there is none."""
+    python = need_torch()
+    if not _starts_torchrun(python):
+        pytest.skip(
+            f"the torchrun of {python} does not start: set TORCH_PYTHON to a Python with a newer PyTorch"
+        )
+    return python
+
+
 class Training(Bed):
     """A cluster of four nodes, and the example's files in a directory of it."""
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.equipment.free_ports import free_ports
 from tests.runtime.isolator.bench import Bench, bench
-from tests.training.bed import EVERY, EXAMPLE, Training, need_torch, training
+from tests.training.bed import EVERY, EXAMPLE, Training, need_torch, need_torchrun, training
 
 __all__ = ["bench"]
 
@@ -92,8 +92,9 @@ def test_srun(bed: Training) -> None:
 @pytest.mark.slurm
 def test_torchrun(bed: Training) -> None:
     """A killed rank, torchrun itself killed on a node, a lost node: one after another."""
+    need_torchrun()
     script = bed.place / "torchrun.sh"
-    script.write_text(script.read_text().replace("--nproc-per-node 4", "--nproc-per-node 1"))
+    script.write_text(script.read_text().replace("--nproc_per_node 4", "--nproc_per_node 1"))
     process = begin(bed, "torchrun.sh", 1500)
     goes_on(bed)
     bed.ranks()[1].send_signal(signal.SIGKILL)
@@ -117,8 +118,8 @@ def on_one_host(bench: Bench, *before: str, **variables: str) -> tuple[int, str]
     for claim in claims:
         claim.close()
     bench.environment |= {"OMP_NUM_THREADS": "1", "STEPS": "20", **variables}
-    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port))
-    command = (*before, need_torch(), *torchrun, str(EXAMPLE / "train.py"))
+    torchrun = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", str(port))
+    command = (*before, need_torchrun(), *torchrun, str(EXAMPLE / "train.py"))
     out = bench.place / "out"
     with out.open("ab") as stdout:
         running = bench.exec(
