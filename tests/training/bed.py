@@ -41,7 +41,7 @@ def need_torch() -> str:
 
 @cache
 def _starts_torchrun(python: str) -> bool:
-    """Whether torchrun starts: on Python 3.11, PyTorch 1.13 (Debian's) finds no value for its own defaults."""
+    """Whether torchrun starts: Debian's PyTorch 1.13 finds no value for its own defaults on Python 3.11."""
     test = "from torch.distributed.elastic.multiprocessing import Std; assert Std.from_str('0') is not None"
     return subprocess.run([python, "-c", test], capture_output=True, check=False).returncode == 0
 
