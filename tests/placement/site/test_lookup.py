@@ -102,8 +102,7 @@ def line(decision: Decision) -> str:
     return f"{compress(decision.nodes)};{decision.said}"
 
 
-def test_what_is_left_is_what_the_reliable_policy_would_choose(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reliable, "COMPILES", False)  # the same choice, without 20 s of a processor
+def test_what_is_left_is_what_the_reliable_policy_would_choose() -> None:
     machine = cluster(20)
     chance = np.random.default_rng(3).random(20)
     failing = {node.name: float(p) for node, p in zip(machine, chance, strict=True)}
