@@ -86,7 +86,10 @@ def test_srun(bed: Training) -> None:
     bed.boot("n01", "n03")
     raised = end(bed, process, 600)
     assert raised[0] in LOST
-    assert raised[1:] == ["STANDS_STILL", "NODE_FAIL"]
+    assert raised[1] == "STANDS_STILL"
+    # Other ranks may tell of the lost peer before its node is known to be lost.
+    assert set(raised[2:-1]) <= LOST
+    assert raised[-1] == "NODE_FAIL"
 
 
 @pytest.mark.slurm

@@ -293,6 +293,43 @@ def play(tmp_path: Path) -> Iterator[Callable[[Callable[[str], bool]], Played]]:
         played.agents.close()
 
 
+class Step:
+    """A step of agents that ends at once where a lost node is among its nodes."""
+
+    pid = os.getpid()
+
+    def __init__(self, nodes: tuple[str, ...]) -> None:
+        self.ended = "lost" in nodes
+
+    def poll(self) -> int | None:
+        return 1 if self.ended else None
+
+
+def test_agents_of_healthy_nodes_start_again_beside_a_lost_node(tmp_path: Path) -> None:
+    """A node died while agents started: each new step had it among its nodes, and none began.
+
+    After 60 s a healthy node was lost by silence.
+    """
+    steps: list[tuple[tuple[str, ...], Step]] = []
+
+    class Ends(Carrier):
+        def launch(self, request: StepRequest) -> Any:
+            steps.append((request.nodes, Step(request.nodes)))
+            return steps[-1][1]
+
+    directory = TaskDir(tmp_path / "task")
+    directory.make()
+    allocation: Any = Ends(lambda _node: False)
+    agents = Agents(
+        directory.link, allocation, ("a", "b", "lost"), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
+    )
+    for tick in range(100):
+        agents.poll(100.0 + tick / 2)
+    assert [nodes for nodes, _ in steps[:5]] == [("a", "b", "lost")] * 2 + [("a",), ("b",), ("lost",)]
+    assert [nodes for nodes, _ in steps[5:]] == [("lost",)] * 2
+    agents.close()
+
+
 def test_two_looks_make_a_closed_connection_a_dead_node(play: Callable[..., Played]) -> None:
     played = play(lambda node: node == "n2")
     played.die(101.0)

@@ -124,6 +124,7 @@ class Agents:
         self._revived: dict[str, list[Step]] = {}
         self._began = now
         self._relaunch: float | None = None
+        self._relaunched = False  # whether agents were started again, together on all nodes without one
         self._complained = False
         # A thread of its own: a look at a node's daemon may neither block the event loop nor wait behind
         # other questions to the resource manager.
@@ -227,6 +228,26 @@ class Agents:
         if len(steps) < REVIVALS and (step := self._launch((node,))) is not None:
             steps.append(step)
 
+    def _start_again(self, now: float) -> None:
+        """Start agents on nodes without one: together at first, later each by itself.
+
+        A step with a lost node starts on none of its nodes, and a node whose agent does not come back is lost
+        by silence. So later steps have one node each, at most ``REVIVALS`` for each node.
+        """
+        self._relaunch = None
+        absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
+        if not self._relaunched:
+            self._relaunched = True
+            if absent:
+                self._begin(absent)
+            return
+        for node in absent:
+            steps = self._revived.get(node, [])
+            if not steps or steps[-1].poll() is not None:
+                self._revive(node)
+        if any(len(self._revived.get(node, ())) < REVIVALS for node in absent):
+            self._relaunch = now + RELAUNCH_AFTER
+
     def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
         """Take a look's result; start an agent on a living node that a fence waits for."""
         self.silence.witnessed(node, gone, closed, now)
@@ -274,10 +295,7 @@ class Agents:
         for node in self.silence.doubtful(now):
             self._look(node)
         if self._relaunch is not None and now >= self._relaunch:
-            self._relaunch = None
-            absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
-            if absent:
-                self._begin(absent)
+            self._start_again(now)
         if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
             self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
         return facts
