@@ -187,11 +187,7 @@ class _Check:
                     self._declarations.exception(clause.exception)
                     escalate_to = clause.exception.text
         jobs = tuple(self._job(job) for job in declared.jobs)
-        for place, word in enumerate(declared.jobs):
-            others = [*jobs[:place], *(job for job in jobs[place + 1 :] if job != jobs[place])]
-            if any(other == jobs[place] or fnmatch.fnmatchcase(jobs[place], other) for other in others):
-                message = f"the job {word.text[:40]} is in this list twice, by itself or by * or ?"
-                self._findings.add("ESL093", message, word, severity=Severity.WARNING, hint="leave it out")
+        self._repeated_jobs(jobs, declared.jobs)
         if level is None:
             return None
         return ExceptionSpec(
@@ -273,6 +269,16 @@ class _Check:
         recoveries.check(self._findings, watched, self._done, exceptions)
 
     # The whole --------------------------------------------------------------------------------------
+
+    def _repeated_jobs(self, jobs: Sequence[str], words: Sequence[Word]) -> None:
+        """Warn of jobs that a list names twice. Only globs are compared with all jobs: lists may be long."""
+        wide = {job for job in jobs if "*" in job or "?" in job}
+        seen: set[str] = set()
+        for job, word in zip(jobs, words, strict=True):
+            if job in seen or any(other != job and fnmatch.fnmatchcase(job, other) for other in wide):
+                message = f"the job {word.text[:40]} is in this list twice, by itself or by * or ?"
+                self._findings.add("ESL093", message, word, severity=Severity.WARNING, hint="leave it out")
+            seen.add(job)
 
     def _completeness(
         self,
