@@ -157,6 +157,6 @@ def test_a_task_that_waits_for_another_one_of_its_workflow_is_not_told_of(
     state = Site(tmp_path, monkeypatch).coordinator.state
     record = JobRecord(id="42", state=JobState.PENDING, reason="Dependency")
     children = [task.id for task in state.workflows["w"].workflow.tasks if task.parents]
-    assert unregistered_jobs.waiting(state, dict.fromkeys([*children, "w/a"], record)) == {
+    assert unregistered_jobs.waiting(state, "w", dict.fromkeys([*children, "w/a"], record)) == {
         "w/a": "Dependency"
     }

@@ -81,8 +81,8 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if now.progress is not None or self.progress is not None:
             return now.progress is not None and (self.progress is None or now.progress > self.progress)
-        if known := [steps for steps in self.steps if _common(now.steps, steps)]:
-            return all(_later(now.steps, steps) for steps in known)
+        if known := [both for steps in self.steps if (both := _both(now.steps, steps))]:
+            return all(map(_risen, known))
         if now.seconds >= LONGER * self.seconds + LONGER_BY:
             return True
         return self.output >= 0 and now.output >= MORE * self.output + MORE_BY
@@ -93,7 +93,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
         names = tuple(dict(now.steps))
         before = steps.pop(names, ())
         if names:
-            steps[names] = before if before and not _later(now.steps, before) else now.steps
+            steps[names] = before if before and not _risen(_both(now.steps, before)) else now.steps
         numbers = [number for number in (self.progress, now.progress) if number is not None]
         return Furthest(
             seconds=max(self.seconds, now.seconds),
@@ -128,8 +128,9 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
     elif failed.progress is not None:
         further = now.progress is not None and now.progress > failed.progress
         return f"its progress came to {now.progress:g}" if further else ""
-    elif name := _later(now.steps, failed.steps):
-        return f"it came to {name} {dict(now.steps)[name]}, the failed attempt to {dict(failed.steps)[name]}"
+    elif risen := _risen(_both(now.steps, failed.steps)):
+        name, number, before = risen
+        return f"it came to {name} {number}, the failed attempt to {before}"
     elif now.seconds >= seconds_past(failed, kinds):
         return f"it ran for {now.seconds:.0f} s, the failed attempt for {failed.seconds:.0f} s"
     if failed.output >= 0 and now.output >= MORE * failed.output + MORE_BY:
@@ -156,16 +157,18 @@ def last_steps(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple((name, last[name]) for name in sorted(times, key=times.__getitem__))
 
 
-def _common(now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]) -> list[str]:
-    """Return the names of the counters that both have, the outer ones first."""
-    return [name for name, _ in now if name in dict(before)]
+def _both(
+    now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]
+) -> list[tuple[str, int, int]]:
+    """Return the counters that both attempts have, the outer ones first: name, new number, old number."""
+    old = dict(before)
+    return [(name, number, old[name]) for name, number in now if name in old]
 
 
-def _later(now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]) -> str:
-    """Return the name of the outermost counter that differs if its number is higher, else an empty string."""
-    old, new = dict(before), dict(now)
-    differs = next((name for name in _common(now, before) if new[name] != old[name]), "")
-    return differs if differs and new[differs] > old[differs] else ""
+def _risen(both: list[tuple[str, int, int]]) -> tuple[str, int, int] | None:
+    """Return the outermost counter with another number, if the number has risen."""
+    differs = next((each for each in both if each[1] != each[2]), None)
+    return differs if differs is not None and differs[1] > differs[2] else None
 
 
 def seconds_past(failed: Reach, kinds: tuple[str, ...]) -> float:

@@ -10,9 +10,10 @@ import click
 from whesl.cli.options import FILE
 from whesl.cli.parameters import option, parameters
 from whesl.cli.placement import flux_install, pbs_install
+from whesl.cli.placement.change_confirmation import confirmed
 from whesl.cli.placement.serve import DIRECTORY
 from whesl.cli.placement.site_history_options import DESPITE
-from whesl.model.errors import RefusedError, UsageError
+from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.placement.site.publish.core.node_changes import Settings
 from whesl.placement.site.slurm import plugin_installation as steps
@@ -102,15 +103,7 @@ def _carry_out(plan: steps.Plan, already: str, *, dry_run: bool, whole: bool, ye
     for note in plan.notes:
         click.echo(f"note: {visible(note)}", err=True)
     click.echo(plan.diff(whole=whole), nl=False)
-    if dry_run:
-        return 1 if plan.problems else 0
-    if plan.problems:
-        raise RefusedError("nothing was changed", hint="see the problems above")
-    if not plan.edits:
-        click.echo(f"nothing to change: {already}")
-        return 0
-    if not yes:
-        click.confirm("Make these changes?", abort=True)
-    steps.perform(plan)
-    click.echo(f"{len(plan.edits)} files changed\n{_THEN}")
-    return 0
+    if confirmed(plan.edits, plan.problems, already, dry_run=dry_run, yes=yes):
+        steps.perform(plan)
+        click.echo(f"{len(plan.edits)} files changed\n{_THEN}")
+    return 1 if plan.problems else 0

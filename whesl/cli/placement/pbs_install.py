@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whesl.model.errors import RefusedError
+from whesl.cli.placement.change_confirmation import confirmed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,18 +74,9 @@ def _hook() -> Hook:
 
 
 def _asked(plan: Plan, already: str, *, dry_run: bool, yes: bool) -> bool:
-    """Show a plan and return whether its changes shall be made. Raises RefusedError for its problems."""
+    """Show a plan and return whether its changes shall be made (``confirmed``)."""
     for problem in plan.problems:
         click.echo(f"problem: {problem}", err=True)
     for line in plan.lines:
         click.echo(f"qmgr: {line}")
-    if dry_run:
-        return False
-    if plan.problems:
-        raise RefusedError("nothing was changed", hint="see the problems above")
-    if not plan.lines:
-        click.echo(f"nothing to change: {already}")
-        return False
-    if not yes:
-        click.confirm("Make these changes?", abort=True)
-    return True
+    return confirmed(plan.lines, plan.problems, already, dry_run=dry_run, yes=yes)

@@ -263,7 +263,11 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL073", f"{where}{argument.name!r} {problem}", Range(start, end), hint=near or argument.help
             )
-        elif argument.usual and (passed := unusual(_size(value), argument.usual)):
+        elif (
+            argument.usual
+            and (size := _size(value)) is not None
+            and (passed := unusual(size, argument.usual))
+        ):
             message = f"{where}{argument.name!r} is {passed}: hardly what is meant"
             self._findings.add(
                 "ESL094", message, Range(start, end), severity=Severity.WARNING, hint=argument.help
@@ -321,10 +325,10 @@ def _wrong_value(argument: Argument, value: Any) -> str:
     return ""
 
 
-def _size(value: Any) -> float:
-    """Return a number, or the MiB of a size; 1000 for a value that has no size."""
+def _size(value: Any) -> float | None:
+    """Return a number, or the MiB of a size; None for a value that has no size."""
     size = mebibytes(value) if isinstance(value, str) else value
-    return 1000.0 if size is None or not isinstance(size, int | float) else size
+    return size if isinstance(size, int | float) else None
 
 
 def _relative(path: str) -> bool:

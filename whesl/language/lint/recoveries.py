@@ -84,7 +84,6 @@ def _order(findings: Findings, exception: ExceptionSpec, steps: Sequence[Done], 
             continue
         same = one.arguments == other.arguments
         of_files = one.resource == ResourceKind.FILESYSTEM
-        same = one.arguments == other.arguments
         if one.operation == other.operation:
             once = (
                 one.operation == Operation.REPLACE and not of_files and {*one.arguments} & {*other.arguments}
@@ -97,13 +96,13 @@ def _order(findings: Findings, exception: ExceptionSpec, steps: Sequence[Done], 
             message = "a step before has done the opposite, or given up what this one is about"
             _warn(findings, "ESL095", message, second.statement.operation, "leave one of them out")
             return
+    ended = bool(exception.detections) and all(each.of_ends for each in exception.detections)
     for each in steps:
         if each.step.before_failure and not predicted:
             message = "nothing here is raised before a failure"
             hint = "leave BEFORE FAILURE out, or add EXCEPTION DETECTION ... PREDICTED"
             assert each.statement.before is not None
             _warn(findings, "ESL095", message, each.statement.before, hint)
-        ended = bool(exception.detections) and all(d.of_ends for d in exception.detections)
         if ended and each.step.operation == Operation.CHECKPOINT:
             message = "the program has ended when this is raised: it can write no checkpoint"
             _warn(findings, "ESL095", message, each.statement.operation, "leave JOB.CHECKPOINT out")

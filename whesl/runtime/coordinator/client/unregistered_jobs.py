@@ -102,7 +102,7 @@ class UnregisteredJobs:
         for first in range(0, len(ids), _AT_ONCE):
             records |= self._scheduler.jobs(ids[first : first + _AT_ONCE])
         found = {task: records[job] for task, job in jobs.items() if job in records}
-        self._tell(waiting(self._known.state, found), jobs)
+        self._tell(waiting(self._known.state, self._workflow, found), jobs)
         if self._lost is None:
             return
         for task, record in found.items():
@@ -158,17 +158,23 @@ class UnregisteredJobs:
             self._say(f"{task}: job {record.id} lost {host or 'its node'} before it began: it is run again")
 
 
-def waiting(state: State, records: Mapping[str, JobRecord]) -> dict[str, str]:
-    """Return why jobs wait, by task. What waits for tasks of its own workflow is left out: its user said so.
+def waiting(state: State, workflow: str, records: Mapping[str, JobRecord]) -> dict[str, str]:
+    """Return why jobs wait, by task. Tasks that wait for others of their workflow are left out.
 
     Args:
-        state: the coordinator's.
-        records: the scheduler's records of jobs, by task.
+        state: the coordinator's state.
+        workflow: the workflow's id.
+        records: the scheduler's records of the workflow's jobs, by task.
     """
-    ended = {entry.id for entry in state.tasks.values() if entry.state.final}
-    parents = {task.id: task.parents for entry in state.workflows.values() for task in entry.workflow.tasks}
+    known = state.workflows.get(workflow)
+    parents = {task.id: task.parents for task in known.workflow.tasks} if known is not None else {}
+
+    def ended(task: str) -> bool:
+        entry = state.tasks.get(task)
+        return entry is not None and entry.state.final
+
     return {
         task: record.reason
         for task, record in records.items()
-        if record.state is JobState.PENDING and record.reason and ended.issuperset(parents.get(task, ()))
+        if record.state is JobState.PENDING and record.reason and all(map(ended, parents.get(task, ())))
     }

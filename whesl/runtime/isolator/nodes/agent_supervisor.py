@@ -242,8 +242,7 @@ class Agents:
                 self._begin(absent)
             return
         for node in absent:
-            steps = self._revived.get(node, [])
-            if not steps or steps[-1].poll() is not None:
+            if not self._carried(node):
                 self._revive(node)
         if any(len(self._revived.get(node, ())) < REVIVALS for node in absent):
             self._relaunch = now + RELAUNCH_AFTER
@@ -255,10 +254,14 @@ class Agents:
         if gone is not False or not awaited or not self.silence.is_lost(node):
             return
         # No agent was started for a node lost by silence; this node was down or cut off, and is back.
-        steps = self._revived.setdefault(node, [])
-        if not steps or steps[-1].poll() is not None:
-            del steps[-1:]
+        if not self._carried(node):
+            del self._revived.get(node, [])[-1:]
             self._revive(node)
+
+    def _carried(self, node: str) -> bool:
+        """Whether a step of the node alone runs, which carries an agent or starts one."""
+        steps = self._revived.get(node, [])
+        return bool(steps) and steps[-1].poll() is None
 
     def _complain(self, why: str) -> None:
         if not self._complained:
