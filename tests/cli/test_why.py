@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
 from whesl import language
@@ -95,6 +98,24 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert asked(capsys, "13")["cause"]["class"] == "time-limit"
     assert call("13") == 1
     assert "not to be found here (/none/a.out)" in capsys.readouterr().err
+
+
+def test_only_files_that_a_job_has_written_are_its_logs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that waited was judged by the output file of an older job with the same name."""
+    (tmp_path / "a.out").write_text(LOG)
+    (tmp_path / "rank-0.txt").write_text("Segmentation fault (core dumped)\n")
+    os.utime(tmp_path / "a.out", (1000, 1000))
+    job = JobOutcome(
+        state="FAILED", files=(f"{tmp_path}/a.out",), globs=(f"{tmp_path}/rank-*",), since=2000, hidden="why"
+    )
+    monkeypatch.setattr(lookup, "look_up", lambda _: job)
+    assert asked(capsys, "12")["cause"]["class"] == "segfault/app-bug"
+    waiting = msgspec.structs.replace(job, state="PENDING", since=math.inf)
+    monkeypatch.setattr(lookup, "look_up", lambda _: waiting)
+    assert call("12") == 3
+    assert "job 12 has not begun" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

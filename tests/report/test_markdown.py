@@ -42,7 +42,7 @@ def test_what_it_tells() -> None:
     for wanted in (
         "DISKFULL (attempt 1 of job 0)",
         "No space",
-        ":4096, n07",
+        ", byte 4096, n07",
         "NODE.REPLACE of n07",
         "2023-11-14",
     ):

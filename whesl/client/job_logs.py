@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 _LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst", ".lz4")
 # Names of logs: PBS's job.o1234 and job.e1234-7, launchers' files of a rank, rotated logs.
 _LOG = re.compile(r".*\.[oe]\d[\d.\[\]-]*|std(?:out|err)(?:\.\d+)*|.*\.(?:out|err|log)[.-]\d+")
+
+_CLOCKS = 5.0  # seconds by which the clocks of a file server and of the manager may differ
 
 
 def logs_of(
@@ -77,15 +81,25 @@ def _is_log(path: Path) -> bool:
 
 
 def _output(job: str, found: JobOutcome, kept: Path, unread: Callable[[str], None]) -> list[str]:
-    """Return the existing files of a job's output, each once."""
-    there = [name for name in found.files if Path(name).is_file()]
+    """Return the existing files of a job's output, each once; no older file of the same name."""
+    named = [name for name in found.files if Path(name).is_file()]
+    for pattern in found.globs:
+        matching = sorted(glob.glob(pattern))  # noqa: PTH207  # Path.glob refuses absolute patterns
+        named += (name for name in matching if Path(name).is_file())
+    there = [name for name in named if Path(name).stat().st_mtime > found.since - _CLOCKS]
     if found.text is not None:
         copy = kept / f"{job}.out"
         copy.write_text(found.text)
         there.append(str(copy))
-    if not there:
+    if found.since == math.inf:
+        unread(f"job {job} has not begun, and has no output")
+    elif not there and named:
+        unread(f"job {job}: its output is not to be found here ({named[0]} is older than the job)")
+    elif not there:
         missing = " and ".join(found.files[:2]) or "it names no file"
         unread(f"job {job}: its output is not to be found here ({missing})")
+    if there and found.hidden:
+        unread(f"job {job}: read {', '.join(there)}; {found.hidden}")
     return list({Path(name).resolve(): name for name in there}.values())
 
 

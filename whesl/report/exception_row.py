@@ -50,6 +50,11 @@ class ExceptionRow(msgspec.Struct, kw_only=True):
     saved: float | None = None
     node_hours: float | None = None
 
+    @property
+    def place(self) -> str:
+        """The file with the evidence and the place in it: ``file, byte 104``; "" without a file."""
+        return f"{self.file}, byte {self.offset}" if self.file and self.offset >= 0 else self.file
+
 
 def intended(step: PlanStep) -> str:
     """Return a planned step in words: ``NODE.REPLACE of n03 (no heartbeat)``."""

@@ -164,11 +164,10 @@ def _evidence(row: ExceptionRow) -> Iterable[Child]:
     # The line of an exit is the last line of output.
     if row.line and (row.kind != "exit" or printed is None):
         yield el("pre", el("code", row.line), tabindex="0", aria_label="the line that was seen")
-    place = f"{row.file}, byte {row.offset}" if row.file and row.offset >= 0 else row.file
     known: list[tuple[str, Child]] = [
         ("what", row.detail.strip().split("\n", 1)[0] if row.detail else ""),
         ("pattern", el("code", row.pattern) if row.pattern else ""),
-        ("where", place),
+        ("where", row.place),
         ("node", row.node),
         ("when", f"{stamp(row.time)}, {text_report.during(row)}"),
         ("instead of", ", ".join(row.transformed_from)),

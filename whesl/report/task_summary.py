@@ -96,8 +96,8 @@ def text(summary: Summary) -> str:
     for item in summary.handled:
         via = f" (from {' -> '.join(item.transformed_from)})" if item.transformed_from else ""
         lines.append(f"  raised {item.exception}{via}: {_why(item)}")
-        if item.file and item.offset >= 0:
-            lines.append(f"    seen at {item.file}:{item.offset}")
+        if item.place:
+            lines.append(f"    seen at {item.place}")
         if item.stacks:
             lines.append(f"    stacks are in {item.stacks}")
         what = ", then ".join(item.steps) or "nothing to be done"

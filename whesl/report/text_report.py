@@ -51,9 +51,8 @@ def why(row: ExceptionRow) -> str:
 
 
 def where(row: ExceptionRow) -> str:
-    """Return the place of an exception: ``file:offset, node``; a dash where it is not known."""
-    place = f"{row.file}:{row.offset}" if row.file and row.offset >= 0 else row.file
-    return ", ".join(part for part in (place, row.node) if part) or "-"
+    """Return the place of an exception: ``file, byte 104, node``; a dash where it is not known."""
+    return ", ".join(part for part in (row.place, row.node) if part) or "-"
 
 
 def done(row: ExceptionRow) -> str:

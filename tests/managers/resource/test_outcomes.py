@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.conftest import need_flux
 from tests.equipment.fluxbed import FluxBed
 from whesl.managers.resource.outcomes import lookup
+from whesl.managers.resource.outcomes.slurm_step_files import step_files
 from whesl.model.errors import UsageError, WheslError
 
 SHOWN = """\
@@ -53,6 +55,38 @@ def test_slurm_while_the_controller_knows_it(tmp_path: Path) -> None:
     assert (found.state, found.status, found.files) == ("OUT_OF_MEMORY", 253, (str(tmp_path / "a.out"),))
     assert "MaxRSS=1990000K" in found.told
     assert "ReqMem=2G" in found.told
+
+
+SCRIPT = """\
+#!/bin/bash
+#SBATCH -o x.out
+srun -N 2 --output=ranks-%j-%t.txt ./app -o result.bin > all.log 2>&1
+if true; then srun -n4 -o "$OUT/a.%4t" -e err_${SLURM_JOB_ID}.txt python x.py "a b" | tee x; fi
+srun --error /abs/%x.%N.err \\
+   -n 4 ./b & srun -o %t ./c > /dev/null
+srun -n 1 --output $(date +%s).log ./d
+echo "srun --output=no.txt"
+"""
+
+
+def test_the_files_of_a_script_s_steps_are_the_job_s_too() -> None:
+    found = step_files(SCRIPT, {"JobId": "12", "WorkDir": "/w[1]", "JobName": "sim"})
+    here = ("ranks-12-*.txt", "all.log", "*/a.*", "err_12.txt")
+    assert found == (*(f"/w[[]1]/{name}" for name in here), "/abs/sim.*.err", "/w[[]1]/*.log")
+
+
+@pytest.mark.parametrize(
+    ("words", "since"),
+    [
+        ("JobState=PENDING Restarts=0 StartTime=1700 NodeList=(null)", math.inf),
+        ("JobState=CANCELLED Restarts=0 StartTime=1700 NodeList=(null)", math.inf),
+        ("JobState=PENDING Restarts=1 StartTime=1700 NodeList=(null)", 0.0),
+        ("JobState=FAILED Restarts=0 StartTime=1700 NodeList=n01", 1700.0),
+    ],
+)
+def test_no_older_file_is_a_job_s_output(words: str, since: float) -> None:
+    """A pending job was judged by the output of an older job, since a new cluster's ids begin anew."""
+    assert lookup.look_up("12", answers(scontrol=f"JobId=12 {words}")).since == since
 
 
 def test_slurm_of_a_whole_array_the_element_that_failed() -> None:
@@ -139,7 +173,27 @@ def test_an_array_of_pbs_is_its_first_failure(
     assert found.files == ((f"/w/a.o7.{first}",) if state != "RUNNING" else ())
 
 
-@pytest.mark.parametrize("text", ["12", "12_7", "12+1", "ƒ2cwMVeF", "f2cwMVeF", "7.pbs01.site", "7[3].pbs"])
+@pytest.mark.parametrize(
+    ("job", "order"),
+    [("12", ["sacct", "scontrol", "qstat"]), ("9876543210987654321", ["flux", "sacct", "scontrol", "qstat"])],
+)
+def test_managers_are_asked_in_the_order_that_the_id_suggests(job: str, order: list[str]) -> None:
+    """The decimal id of a Flux job was looked up in Slurm alone."""
+    asked: list[str] = []
+
+    def run(command: str, *_: str) -> str:
+        asked.append(command)
+        raise WheslError("unknown")
+
+    with pytest.raises(UsageError, match=r"Slurm does not tell of job.*PBS does not tell of job"):
+        lookup.look_up(job, run)
+    assert list(dict.fromkeys(asked)) == order
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["12", "12_7", "12+1", "ƒ2cwMVeF", "f2cwMVeF", "9876543210987654321", "0x1f", "7.pbs01.site", "7[3].pbs"],
+)
 def test_what_is_a_job(text: str) -> None:
     assert lookup.is_job(text)
 

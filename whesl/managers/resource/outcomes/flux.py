@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import re
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
 from whesl.model.errors import WheslError
 
-# A job's id: ƒ or f, then F58 (RFC 19 of flux-framework).
-JOB = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]{2,12}")
+# A job's id (RFC 19 of flux-framework): ƒ or f, then F58; decimal; hexadecimal, also with dots.
+JOB = re.compile(r"[ƒf][1-9A-HJ-NP-Za-km-z]{2,12}|\d{7,20}|0x[0-9a-f]{1,16}|[0-9a-f]{4}(?:\.[0-9a-f]{4}){3}")
 _STATES = {
     "CANCELED": "CANCELLED",
     "RUN": "RUNNING",
@@ -28,7 +29,7 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     """Return Flux's report on a job, None when Flux does not know the job.
 
     Args:
-        job: the job's id in F58.
+        job: the job's id in any of its forms.
         run: runs Flux's commands.
 
     Raises:
@@ -57,6 +58,7 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         node=(lost[1] or lost[2]) if lost is not None else None,
         told=", ".join(f"{name} {value}" for name, value in words.items() if value not in (None, "")),
         files=files,
+        since=float(told.get("t_run") or math.inf),
         text=None if files else _kept(job, run),
     )
 

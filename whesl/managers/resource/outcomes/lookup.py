@@ -1,7 +1,8 @@
-"""The resource manager of a job's id, by the id's form, and that manager's report of the job."""
+"""The report of a job by its resource manager: of those that are here, the first that knows the id."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from whesl.model.errors import UsageError, WheslError
 
 class _Manager(NamedTuple):
     name: str
+    command: str
     matches: Callable[[str], object]
     outcome: Callable[[str, Run], JobOutcome | None]
     run: Run = run_command
@@ -24,10 +26,11 @@ def _run_slurm(*command: str) -> str:
 
 
 _MANAGERS = (
-    _Manager("Slurm", slurm.JOB.fullmatch, slurm.outcome, _run_slurm),
-    _Manager("Flux", flux.JOB.fullmatch, flux.outcome),
-    _Manager("PBS", pbs.JOB.fullmatch, pbs.outcome),
+    _Manager("Slurm", "scontrol", slurm.JOB.fullmatch, slurm.outcome, _run_slurm),
+    _Manager("Flux", "flux", flux.JOB.fullmatch, flux.outcome),
+    _Manager("PBS", "qstat", pbs.JOB.fullmatch, pbs.outcome),
 )
+_LONG = 10  # greatest number of digits of an id of Slurm (32 bits); the decimal ids of Flux have 64 bits
 
 
 def is_job(text: str) -> bool:
@@ -40,17 +43,27 @@ def look_up(job: str, run: Run | None = None) -> JobOutcome:
 
     Args:
         job: an id that ``is_job`` accepts.
-        run: runs the manager's commands; None for the default of each manager.
+        run: runs the managers' commands; None for the default of each manager that is installed.
 
     Raises:
-        UsageError: the manager does not know the job, or does not answer.
+        UsageError: no manager knows the job, or answers.
     """
-    (manager,) = [manager for manager in _MANAGERS if manager.matches(job)]
-    try:
-        found = manager.outcome(job, run or manager.run)
-    except WheslError as error:
-        said = f"{manager.name} does not tell of job {job}: {error}"
-        raise UsageError(said, hint="give its log") from error
-    if found is None:
-        raise UsageError(f"{manager.name} does not tell of job {job}", hint="give its log")
-    return found
+    refused: list[str] = []
+    for manager in _asked(job, here=run is None):
+        try:
+            found = manager.outcome(job, run or manager.run)
+        except WheslError as error:
+            refused.append(f"{manager.name} does not tell of job {job}: {error}")
+            continue
+        if found is not None:
+            return found
+        refused.append(f"{manager.name} does not tell of job {job}")
+    raise UsageError("; ".join(refused), hint="give its log")
+
+
+def _asked(job: str, *, here: bool) -> list[_Manager]:
+    """Return the managers whose ids have such a form, the likeliest first; all of them if none is here."""
+    fit = [manager for manager in _MANAGERS if manager.matches(job)]
+    if job.isdigit() and len(job) > _LONG:
+        fit.sort(key=lambda manager: manager.name != "Flux")
+    return [manager for manager in fit if here and shutil.which(manager.command)] or fit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -12,7 +13,7 @@ from whesl.managers.resource.pbs import records, states
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState
 
-JOB = re.compile(r"\d+(?:\[\d*\])?\.[A-Za-z][\w.-]*")
+JOB = re.compile(r"\d+(?:\[\d*\])?(?:\.[A-Za-z][\w.-]*)?")  # with its server's name, or of the default server
 _TOLD = ("job_state", "Exit_status", "comment", "exec_host")
 _USED = ("mem", "vmem", "walltime")
 _INDEX = "^array_index^"  # stands for the index in the names of an array's output files (qsub(1B))
@@ -27,7 +28,7 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     has not ended, or else the first; it includes the number of failed elements.
 
     Args:
-        job: the job's id, with the server's name.
+        job: the job's id.
         run: runs PBS's commands.
 
     Raises:
@@ -39,9 +40,9 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         jobs = records.parsed(run("qstat", "-x", "-f", "-F", "json", job), "Jobs")
     except CouldNotObserveError:
         return None
-    found = jobs.get(job) or next(iter(jobs.values()), None)
-    if found is None:
+    if not jobs:
         return None
+    job, found = next(iter(jobs.items()))
     status = records.number(found.get("Exit_status"))
     state = states.job_state(str(found.get("job_state", "")), records.number(found.get("substate")), status)
     files = [
@@ -53,6 +54,8 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         status=states.shell_status(status),
         told=", ".join(_words(found)),
         files=tuple(dict.fromkeys(name for name in files if name)),
+        since=records.seconds(found.get("stime"))
+        or (0.0 if records.number(found.get("run_count")) else math.inf),
     )
 
 

@@ -23,6 +23,10 @@ class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
         node: the node that failed; None where the manager names none.
         told: the report in the manager's own words, for people.
         files: paths of the job's output; some may not exist.
+        globs: glob patterns of further files of the job's output.
+        since: no file that was written before this time, in seconds since the epoch, is the job's; infinity
+            for a job that never began.
+        hidden: why further files of the job's output may exist; empty where none is likely.
         text: output that the manager keeps itself; None where it keeps none.
     """
 
@@ -31,6 +35,9 @@ class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
     node: str | None = None
     told: str = ""
     files: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    since: float = 0.0
+    hidden: str = ""
     text: str | None = None
 
 

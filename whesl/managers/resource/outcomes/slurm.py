@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
+from whesl.managers.resource.outcomes.slurm_step_files import step_files
 from whesl.managers.resource.slurm.slurm_command_output import output_files
 from whesl.model.errors import WheslError
 
 JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _TOLD = ("JobState", "State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "TimeLimit", "Elapsed")
-_FIELDS = ("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir")
+_FIELDS = (
+    *("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir"),
+    *("Start", "JobName"),
+)
 _FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -35,7 +40,7 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     except WheslError:
         if not accounted:
             raise
-        return _outcome(accounted, _default_output(job, accounted))
+        return _outcome(accounted, _default_output(job, accounted), _script(job, run))
     rows = [
         {**words, "State": words["JobState"]}
         for block in shown.split("\n\n")
@@ -46,7 +51,8 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     words = _first_failed(rows)
     element = f"{words.get('ArrayJobId', '')}_{words.get('ArrayTaskId', '')}"
     files = output_files(shown, element) or output_files(shown, words.get("JobId", job))
-    return _outcome({**(accounted if len(rows) == 1 else {}), **words}, files)
+    script = _script(words.get("JobId", job), run)
+    return _outcome({**(accounted if len(rows) == 1 else {}), **words}, files, script)
 
 
 def _first_failed(rows: Sequence[dict[str, str]]) -> dict[str, str]:
@@ -89,7 +95,19 @@ def _default_output(job: str, words: dict[str, str]) -> tuple[str, ...]:
     return tuple(str(Path(place) / f"slurm-{job}.out") for place in (words.get("WorkDir", ""), ""))
 
 
-def _outcome(words: dict[str, str], files: tuple[str, ...]) -> JobOutcome:
+def _script(job: str, run: Run) -> str | None:
+    """Return the batch script of a job; None where Slurm does not have it, or not any more."""
+    for command in (("scontrol", "write", "batch_script", job, "-"), ("sacct", "--batch-script", "-j", job)):
+        try:
+            script = run(*command)
+        except WheslError:
+            continue
+        if "#!" in script:
+            return script
+    return None
+
+
+def _outcome(words: dict[str, str], files: tuple[str, ...], script: str | None) -> JobOutcome:
     code, _, signal = words.get("ExitCode", "").partition(":")
     status = 128 + int(signal) if signal.isdigit() and int(signal) else int(code) if code.isdigit() else None
     return JobOutcome(
@@ -97,4 +115,20 @@ def _outcome(words: dict[str, str], files: tuple[str, ...]) -> JobOutcome:
         status=status,
         told=", ".join(f"{name}={words[name]}" for name in (*_TOLD, "NodeList") if words.get(name)),
         files=files,
+        globs=step_files(script, words) if script is not None else (),
+        since=_since(words),
+        hidden=""
+        if script is not None
+        else "Slurm does not have its script, whose steps may write to other files",
     )
+
+
+def _since(words: dict[str, str]) -> float:
+    """Return the time, in seconds since the epoch, at which a job began; infinity if it never did."""
+    if words.get("Restarts", "0") != "0":
+        return 0.0
+    began = words.get("StartTime", words.get("Start", ""))
+    on_no_node = words.get("NodeList", "") in ("(null)", "None assigned")
+    if words["State"].startswith("PENDING") or (began and (on_no_node or not began.isdigit())):
+        return math.inf
+    return float(began or 0)
