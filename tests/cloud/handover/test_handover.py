@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.install_slurm import PATH
 from tests.equipment.slurmbed import SlurmBed
 from tests.equipment.sshd import Sshd, sshd
 from tests.waiting import until
@@ -52,7 +53,7 @@ class Site:
             "[other]\n"
             f'store = "ssh://{getpass.getuser()}@127.0.0.1:{server.port}{place}/there"\n'
             f"ssh_options = [{options}]\n"
-            f'setup = "export SLURM_CONF={bed.conf}"\n'
+            f'setup = "export SLURM_CONF={bed.conf} PATH={PATH}"\n'
             "poll = 0.5\nlease = 20\npatience = 5\n"
         )
         self.environment = {**os.environ, "WHESL_HOME": str(place / "home")}

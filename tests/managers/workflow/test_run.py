@@ -382,19 +382,19 @@ def test_errors_come_first(
 
 
 def test_a_scheduler_that_does_not_answer_is_told_at_once(place: Place) -> None:
-    """Maestro would submit and fail and wait; nothing of it is started."""
+    """Maestro would submit, fail and wait; nothing is started. PATH's first place is asked, too."""
     commands = place.directory / "commands"
     commands.mkdir()
     for name in ("sbatch", "sinfo", "squeue", "scontrol"):
         (commands / name).write_text(
-            '#!/bin/sh\necho "error: Unable to contact slurm controller" >&2\nexit 1\n'
+            '#!/bin/sh\necho "error: Unable to contact slurm controller: first" >&2\nexit 1\n'
         )
         (commands / name).chmod(0o755)
-    place.environment["PATH"] = f"{BIN}:{commands}:{os.environ['PATH']}"
+    place.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
     place.write("study.yaml", STUDY)
     status, output, errors = place.run("study.yaml", "--rjms", "slurm", "--out", "out")
     assert status == 1
-    assert "slurm does not answer" in errors
+    assert "slurm does not answer: sinfo: Unable to contact slurm controller: first" in errors
     assert "--rjms local" in errors
     assert not (place.directory / "out").exists(), output
     assert not list(place.home.glob("workflows/*"))

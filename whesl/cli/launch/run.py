@@ -166,7 +166,8 @@ def run(
         load_rules((str(directory / "spec.json"),), places.rules_cache(home), any_job=False)
         for notice in (*warnings, *ready.notices):
             _plain(notices, f"whesl: {notice}")
-        with _environment(ready.plan.environment):
+        # The coordinator does not need WHESL's sbatch, which comes first on a workflow manager's PATH.
+        with _environment({**ready.plan.environment, "PATH": environment.get("PATH", os.defpath)}):
             ensure_running(home, child=child)
             _register(home, ready.workflow, spec, name, observe)
             if placement and known.user_instances:
@@ -231,11 +232,9 @@ def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> N
 
 @contextmanager
 def _environment(environment: Mapping[str, str]) -> Iterator[None]:
-    """Within the context, use the workflow manager's environment, also for a coordinator that is started."""
+    """Within the context, use an environment, also for a coordinator that is started."""
     before = dict(os.environ)
-    os.environ.update({k: v for k, v in environment.items() if k not in ("PATH",)})
-    # The coordinator does not need WHESL's sbatch, the first entry of PATH, which is for workflow managers.
-    os.environ["PATH"] = environment["PATH"].split(os.pathsep, 1)[1]
+    os.environ.update(environment)
     try:
         yield
     finally:
