@@ -62,6 +62,8 @@ _TIMES = (
     (re.compile(r"/tmp/flux-\w{6}/"), "/tmp/flux-<random>/"),
     (re.compile(r"(?m)(: line \d+:) +\d+ "), r"\1 <pid> "),
     (re.compile(r" pid \d+ "), " pid <pid> "),
+    (re.compile(r"[A-Z][a-z]{2} \d\d [\d:.]+ UTC \d{4}(?= broker\.)"), "<time>"),
+    (re.compile(r"(?m)( Exited \(rc=\d+\)) [\d.]+s$"), r"\1 <time>"),
     (re.compile(r"\b(Queued time|Run time) [\d:-]+"), r"\1 <time>"),
 )
 # Signals that a process blocks or ignores. Two of them are the C library's own.
@@ -76,7 +78,7 @@ _WAITED = re.compile(
     r"^srun: .*(temporarily disabled, retrying|Step created for|step creation still disabled)"
 )
 # Slurm's own lines come whenever they come, between the program's.
-_MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun): ")
+_MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun|<time> broker\.\w+\[\d+\]): ")
 _FIELD = re.compile(
     r"(?:^| )([A-Z][A-Za-z]*(?:[/:&*][A-Za-z&*/:]*)?|ReqB:S:C:T|NtasksPerN:B:S:C|Socks/Node)="
 )
@@ -197,6 +199,8 @@ def outcome(
                 aspects[f"env:{name}:{variable}"] = places.plain(value)
         else:
             lines = places.plain(content.decode("utf-8", "surrogateescape")).split("\n")
+            # Flux takes the two streams apart, and writes what it has of each into one file.
+            lines = sorted(lines) if name.startswith("flux-") else lines
             told = [line for line in lines if _MESSAGE.match(line) and not _WAITED.match(line)]
             messages = sorted({_STEP.sub(r"\1.<step>", line) for line in told})
             shell = [line for line in lines if _SHELL.search(line)]

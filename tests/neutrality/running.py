@@ -261,7 +261,8 @@ def _call(site: Site, way: Way) -> bytes:
     if way.command == "run":
         return b""
     rules = site.root.parent / "rules" / f"{way.rules.value}.esl"
-    words = [WHESL, "exec", "--step", "app", "--instance", "$SLURM_JOB_ID", "-e", str(rules), "--quiet"]
+    job = "$FLUX_ENCLOSING_ID" if site.manager == "flux" else "$SLURM_JOB_ID"
+    words = [WHESL, "exec", "--step", "app", "--instance", job, "-e", str(rules), "--quiet"]
     if way.observe:
         words.append("--observe")
     return " ".join([*words, "--"]).encode()

@@ -251,7 +251,7 @@ class FluxSite(Site):
 @contextmanager
 def flux(nodes: int = 8) -> Iterator[FluxSite]:
     """Start a Flux."""
-    with tempfile.TemporaryDirectory(prefix="whesl-neutral-") as directory, FluxBed(nodes, cores=4) as bed:
+    with tempfile.TemporaryDirectory(prefix="whesl-neutral-") as directory, FluxBed(nodes) as bed:
         site = FluxSite(Path(directory), bed)
         with site.coordinated():
             yield site

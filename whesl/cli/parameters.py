@@ -155,7 +155,8 @@ def _decorator(name: str, hint: Any, given: _Declared) -> Callable[[Any], Any]:
         settings |= {} if any("/" in one for one in names) else {"is_flag": True}
     elif "type" not in settings:
         settings["type"] = _type(kind, given.limits)
-    if settings.get("multiple") and settings["default"] is None:
+    # Newer releases of click take None for a value that was given, also of an option that has to be given.
+    if settings["default"] is None:
         del settings["default"]
     return click.option(*names, name, **settings)
 

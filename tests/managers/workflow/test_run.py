@@ -381,6 +381,11 @@ def test_errors_come_first(
     assert not list(place.home.glob("workflows/*"))
 
 
+def test_rules_have_to_be_named(place: Place) -> None:
+    done = commands.whesl("run", "study.yaml", env=place.environment)
+    assert (done.returncode, "Missing option '-e'" in done.stderr) == (2, True)
+
+
 def test_a_scheduler_that_does_not_answer_is_told_at_once(place: Place) -> None:
     """Maestro would submit, fail and wait; nothing is started. PATH's first place is asked, too."""
     commands = place.directory / "commands"
