@@ -37,7 +37,7 @@ def end(transition: Transition) -> None:
     """
     state = transition.state
     about_nodes = any(
-        step.resource is ResourceKind.NODE for rule in state.setup.exceptions() for step in rule.steps
+        step.resource == ResourceKind.NODE for rule in state.setup.exceptions() for step in rule.steps
     )
     runs = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
     if state.lost and state.setup.kept and runs and not about_nodes:
