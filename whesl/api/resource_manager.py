@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from whesl.managers.resource.port import Suspended as Suspended
     from whesl.managers.resource.port import TakesRemarks as TakesRemarks
     from whesl.managers.resource.port import TellsEvents as TellsEvents
+    from whesl.managers.resource.port import TellsReasons as TellsReasons
     from whesl.managers.resource.port import TriesRequests as TriesRequests
     from whesl.managers.resource.port import TruncatesOutput as TruncatesOutput
     from whesl.model.errors import CouldNotObserveError as CouldNotObserveError

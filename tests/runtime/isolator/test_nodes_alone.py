@@ -138,6 +138,16 @@ def test_an_attempt_that_ends_by_itself_is_explained_by_the_resource_manager(she
     assert shell.allocation.times == 1
 
 
+def test_a_node_s_state_comes_with_the_resource_manager_s_reason(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shell.allocation, "node_states", lambda: {"n2": NodeState.DRAINED})
+    monkeypatch.setattr(shell.allocation, "reasons", lambda: {"n2": "bad fan"}, raising=False)
+    waiting.until(lambda: shell.explained(1), "an answer", PATIENCE)
+    (seen,) = (event for event in shell.events if isinstance(event, NodeSeen))
+    assert (seen.node, seen.reason) == ("n2", "resource manager: bad fan")
+
+
 def test_an_answer_that_is_older_than_the_end_of_an_attempt_does_not_explain_it(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

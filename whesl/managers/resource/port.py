@@ -385,6 +385,14 @@ class LocatesSteps(Protocol):
 
 
 @runtime_checkable
+class TellsReasons(Protocol):
+    """Optional, on an allocation whose resource manager keeps a reason for a node's state."""
+
+    def reasons(self) -> Mapping[str, str]:
+        """Return the reasons, by node, that the last ``node_states`` has seen."""
+
+
+@runtime_checkable
 class TellsEvents(Protocol):
     """Optional, on an allocation whose resource manager sends events without being asked."""
 

@@ -174,19 +174,24 @@ def test_a_user_s_own_defaults_do_not_blind_us(slurm: SlurmBed) -> None:
 # Marks on nodes -------------------------------------------------------------------------------------
 
 
-def test_down_is_undone_at_once_and_drain_is_not(slurm: SlurmBed) -> None:
+def test_down_is_undone_at_once_and_drain_is_not(slurm: SlurmBed, tmp_path: Path) -> None:
     def state() -> NodeState:
         return next(n.state for n in SlurmScheduler(slurm.environment).nodes() if n.name == "n04")
 
     slurm.run("scontrol", "update", "nodename=n04", "state=down", "reason=test")
     wait_until(lambda: state() is NodeState.UP, "ReturnToService undid it")
+    job = job_environment(slurm, tmp_path, "--nodelist=n04")
     scheduler = SlurmScheduler(slurm.environment)
     assert scheduler.mark_node("n04", "test")
     try:
         slurm.run("scontrol", "ping")
         assert state() is NodeState.DRAINED
+        inside = SlurmAllocation(job)
+        assert inside.node_states() == {"n04": NodeState.DRAINED}
+        assert inside.reasons() == {"n04": "test"}
     finally:
         assert scheduler.unmark_node("n04")
+        scheduler.cancel(job["SLURM_JOB_ID"])
     # Slurm calls the node silent until it has pinged it again.
     wait_until(lambda: state() is NodeState.UP, "the node is back")
 

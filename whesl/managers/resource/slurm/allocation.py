@@ -52,6 +52,7 @@ class SlurmAllocation:
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
         self._left: dict[str, NodeState] = {}  # nodes that have left the job
+        self._reasons: dict[str, str] = {}
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
 
@@ -168,7 +169,9 @@ class SlurmAllocation:
             )
         except DeniedError:
             text = ""
-        seen = {node.name: node.state for node in slurm_command_output.nodes(text)}
+        records = slurm_command_output.nodes(text)
+        seen = {node.name: node.state for node in records}
+        self._reasons = {node.name: node.reason for node in records if node.reason}
         try:
             kept = self._kept()
         except CouldNotObserveError:
@@ -181,6 +184,10 @@ class SlurmAllocation:
             if node not in kept:
                 self._left.setdefault(node, NodeState.RELEASED if well else NodeState.DOWN)
         return {node: self._left.get(node) or seen.get(node, NodeState.UNKNOWN) for node in self._nodes}
+
+    def reasons(self) -> Mapping[str, str]:
+        """Return Slurm's reasons for the nodes' states: an administrator's, a health check's or its own."""
+        return self._reasons
 
     def suspended(self) -> Suspended:
         """Return the job's suspension by Slurm (``scontrol suspend``, gang scheduling, preemption)."""

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection
 
-from whesl.managers.resource.port import Allocation, NodeEvent
+from whesl.managers.resource.port import Allocation, NodeEvent, TellsReasons
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
@@ -94,10 +94,11 @@ class NodeStates:
         else:
             self._open = False
         self._outdated = False
+        why = self._allocation.reasons() if isinstance(self._allocation, TellsReasons) else {}
         for node, state in (states or {}).items():
             # The answer may be older than a report on the node that came meanwhile.
             if node not in self._heard:
-                self._take(node, state, "resource manager")
+                self._take(node, state, ": ".join(filter(None, ("resource manager", why.get(node)))))
         self._answered()
 
     def hear(self, event: NodeEvent) -> None:
