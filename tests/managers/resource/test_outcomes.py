@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import need_flux
 from tests.equipment.fluxbed import FluxBed
 from whesl.managers.resource.outcomes import lookup
-from whesl.managers.resource.outcomes.slurm_step_files import step_files
+from whesl.managers.resource.outcomes.slurm_written_files import written_files
 from whesl.model.errors import UsageError, WheslError
 
 SHOWN = """\
@@ -70,8 +70,8 @@ echo "srun --output=no.txt"
 
 
 def test_the_files_of_a_script_s_steps_are_the_job_s_too() -> None:
-    found = step_files(SCRIPT, {"JobId": "12", "WorkDir": "/w[1]", "JobName": "sim"})
-    here = ("ranks-12-*.txt", "all.log", "*/a.*", "err_12.txt")
+    found = written_files("sbatch -e e%j a.sh", SCRIPT, {"JobId": "12", "WorkDir": "/w[1]", "JobName": "sim"})
+    here = ("e12", "x.out", "ranks-12-*.txt", "all.log", "*/a.*", "err_12.txt")
     assert found == (*(f"/w[[]1]/{name}" for name in here), "/abs/sim.*.err", "/w[[]1]/*.log")
 
 
@@ -79,7 +79,7 @@ def test_the_files_of_a_script_s_steps_are_the_job_s_too() -> None:
     ("words", "since"),
     [
         ("JobState=PENDING Restarts=0 StartTime=1700 NodeList=(null)", math.inf),
-        ("JobState=CANCELLED Restarts=0 StartTime=1700 NodeList=(null)", math.inf),
+        ("JobState=CANCELLED Restarts=0 StartTime=1700 NodeList=", math.inf),
         ("JobState=PENDING Restarts=1 StartTime=1700 NodeList=(null)", 0.0),
         ("JobState=FAILED Restarts=0 StartTime=1700 NodeList=n01", 1700.0),
     ],

@@ -30,7 +30,7 @@ NO_HOST = re.compile(
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )
-_LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
+_LEVEL = re.compile(r"(?:warn(?:ing)?|notice|W)$", re.IGNORECASE)
 
 # Class of a line's first character (bracket, digit or blank, letter), and a label that begins with it.
 _FORMS = (
@@ -50,7 +50,10 @@ _FORMS = (
     ("0", rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d\d\d\d|\d\d),? {_CLOCK}(?: [AP]M)? *[-:|,]* *"),
     ("[(", rf"[\[(]{_CLOCK}[\])] *[-:|]* *"),
     ("0", rf"{_CLOCK}(?: [-|] |: |\|| (?=[\[A-Z(]))"),
-    ("a", rf"[IWEF](?P<month>\d\d)(?P<day>\d\d) {_CLOCK} +(?:(?P<pid>\d+) )?(?:[\w./-]+:\d+\] ?|\[)"),
+    (
+        "a",
+        rf"(?P<level>[IWEF])(?P<month>\d\d)(?P<day>\d\d) {_CLOCK} +(?:(?P<pid>\d+) )?(?:[\w./-]+:\d+\] ?|\[)",
+    ),
     ("[", r"\[ *(?P<up>\d{1,9}\.\d{6})\] *"),
     ("a", r"kernel:\s*(?=\[|\S)"),
     # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR

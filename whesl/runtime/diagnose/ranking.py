@@ -172,9 +172,13 @@ class _Weighing:
 
     @cached_property
     def _last_serious(self) -> tuple[int, int]:
-        """The place of the last finding that is more specific than a line of any program."""
+        """The place of the last specific finding that no steps follow."""
         return max(
-            (_place(f) for f in self._findings if not f.warned and f.entry.strength > _GENERIC),
+            (
+                _place(f)
+                for f in self._findings
+                if not f.warned and f.entry.strength > _GENERIC and self._steps_after(f) < _WENT_ON
+            ),
             default=(-1, 0),
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
-from whesl.managers.resource.outcomes.slurm_step_files import step_files
+from whesl.managers.resource.outcomes.slurm_written_files import written_files
 from whesl.managers.resource.slurm.slurm_command_output import output_files
 from whesl.model.errors import WheslError
 
@@ -16,7 +16,7 @@ JOB = re.compile(r"\d+(?:[_+]\d+)?")
 _TOLD = ("JobState", "State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "TimeLimit", "Elapsed")
 _FIELDS = (
     *("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir"),
-    *("Start", "JobName"),
+    *("Start", "JobName", "SubmitLine"),
 )
 _FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
@@ -115,7 +115,7 @@ def _outcome(words: dict[str, str], files: tuple[str, ...], script: str | None) 
         status=status,
         told=", ".join(f"{name}={words[name]}" for name in (*_TOLD, "NodeList") if words.get(name)),
         files=files,
-        globs=step_files(script, words) if script is not None else (),
+        globs=written_files(words.get("SubmitLine", ""), script or "", words),
         since=_since(words),
         hidden=""
         if script is not None
@@ -128,7 +128,7 @@ def _since(words: dict[str, str]) -> float:
     if words.get("Restarts", "0") != "0":
         return 0.0
     began = words.get("StartTime", words.get("Start", ""))
-    on_no_node = words.get("NodeList", "") in ("(null)", "None assigned")
+    on_no_node = words.get("NodeList", "") in ("", "(null)", "None assigned")
     if words["State"].startswith("PENDING") or (began and (on_no_node or not began.isdigit())):
         return math.inf
     return float(began or 0)

@@ -1,4 +1,4 @@
-"""The output files of the steps of a Slurm job, from the options of ``srun`` in its batch script. Pure."""
+"""The output files of a Slurm job and of its steps, from its submission and its batch script. Pure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ _UNKNOWN = re.compile(r"\$\([^)]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+")
 _FIELD = re.compile(r"%(\d*)([A-Za-z])")
 
 
-def step_files(script: str, words: Mapping[str, str]) -> tuple[str, ...]:
-    """Return glob patterns of the files that the steps of a batch script write their output to.
+def written_files(submission: str, script: str, words: Mapping[str, str]) -> tuple[str, ...]:
+    """Return glob patterns of the files that a job and its steps write their output to.
 
     Args:
-        script: the batch script.
-        words: the job's fields, as ``scontrol show job`` names them.
+        submission: the command that submitted the job, ``sbatch --output=...``; empty where it is not known.
+        script: the batch script; empty where it is not known.
+        words: the job's fields, as ``scontrol show job`` or ``sacct`` names them.
     """
-    job, element = words.get("JobId", words.get("JobID", "")), words.get("ArrayTaskId", "")
-    array = words.get("ArrayJobId", job)
+    job = words.get("JobId", words.get("JobID", ""))
+    array, element = words.get("ArrayJobId", job), words.get("ArrayTaskId", "")
+    if "_" in job:  # sacct does not tell the own id of an array's element
+        array, _, element = job.partition("_")
+        job = ""
     fields = {"j": job, "A": array, "a": element, "x": words.get("JobName", "")}
     variables = {
         "SLURM_JOB_ID": job,
@@ -36,7 +40,8 @@ def step_files(script: str, words: Mapping[str, str]) -> tuple[str, ...]:
         "SLURM_SUBMIT_DIR": words.get("WorkDir", ""),
     }
     found = []
-    for words_of_call in _calls(_UNKNOWN.sub(lambda m: _variable(m[0], variables), script)):
+    known = _UNKNOWN.sub(lambda m: _variable(m[0], variables), f"{submission}\n{script}")
+    for words_of_call in _calls(known):
         for name in _written(words_of_call):
             pattern = _FIELD.sub(lambda m: _field(m, fields), name)
             if pattern.strip("*/."):
@@ -45,17 +50,16 @@ def step_files(script: str, words: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _calls(script: str) -> Iterator[list[str]]:
-    """Yield the words after each ``srun``, up to the end of its line."""
+    """Yield the words after each ``srun``, ``sbatch`` or ``#SBATCH``, up to the end of its line."""
     for line in script.replace("\\\n", " ").splitlines():
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer = shlex.shlex(line.replace("#SBATCH ", "sbatch "), posix=True, punctuation_chars=True)
         lexer.wordchars += "%@:,+[]^"
         try:
             words = list(lexer)
         except ValueError:  # a quotation over several lines
             words = line.split()
-        while "srun" in words:
-            words = words[words.index("srun") + 1 :]
-            yield words
+        starts = [number for number, word in enumerate(words) if word in ("srun", "sbatch")]
+        yield from (words[start + 1 :] for start in starts)
 
 
 def _written(words: list[str]) -> Iterator[str]:
