@@ -41,7 +41,7 @@ settings were compared with the managers' own sources and documents.
 | workflow | how it is read | limits |
 | --- | --- | --- |
 | Maestro's studies, batch scripts | [workflows](workflows.md) | |
-| `flow.cylc` of Cylc 8 | the graph is what `cylc graph --reference` prints, from the first to the final cycle point; each `script` of `[runtime]` is wrapped, in a copy of the flow's directory that `cylc vip` plays | a flow without a final cycle point, and scripts that call functions of `init-script` or `env-script`, are for level 2; `cylc` has to be on PATH |
+| `flow.cylc` of Cylc 8 | the graph is what `cylc graph --reference` prints, from the first to the final cycle point; each `script` of `[runtime]` is wrapped, in a copy of the flow's directory that `cylc vip` plays | a flow without a final cycle point, scripts in an included file, and scripts that call functions of `init-script` or `env-script`, are for level 2; `cylc` has to be on PATH |
 | JSON of Makeflow (`makeflow --json`; `jx2json` writes it from JX) | a rule waits for those whose outputs are its inputs; each `command` is wrapped | rules that are workflows of their own are refused; the older form with tabs is for level 2 |
 
 ```
@@ -50,8 +50,9 @@ whesl run flow.json -e rules.esl -- -T slurm
 ```
 
 What stands behind `--` goes to the manager. Jobs that these managers submit get no spare nodes by themselves: ask for
-them in the manager's own settings, with `--no-kill`. For Cylc and Makeflow the tests show that a dependent is told
-before it starts, with tasks on one host; while it runs, the coordinator tells it as it tells Maestro's.
+them in the manager's own settings, with `--no-kill`. A task that runs while the one that it depends on recovers
+(`make:start => use` of Cylc, [`COUPLED`](esl-reference.md#declare-coupled) for Makeflow) is told of the new paths, and
+one that starts later begins with them.
 
 ## Recipes
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conftest import need_slurm
 from tests.environments import environment
+from tests.equipment.slurmbed import SlurmBed
+from tests.managers.desk import RECIPES
 from tests.managers.table import by_name
-from tests.managers.workflow.test_run import Place
-from tests.managers.workflow.test_run import place as running
 from whesl.managers.workflow import manager, recognise
 from whesl.managers.workflow.cylc import flow
 from whesl.managers.workflow.makeflow.manager import Makeflow
 from whesl.managers.workflow.port import FluxifyOptions
 from whesl.model.errors import UsageError
 
+WHESL = Path(sys.executable).parent / "whesl"
 OPTIONS = FluxifyOptions(program=("whesl",), workflow="w", spec="/s.json", home="/h")
 FLOW = """\
 [scheduling]
@@ -61,8 +67,74 @@ DECLARE EXCEPTION FULL WORKFLOW_LEVEL JOB [make] LIMIT 1
 EXCEPTION DETECTION FULL LOG "No space left on device" output
 EXCEPTION RECOVERY STEP FULL JOB FILESYSTEM.REPLACE %s
 """
-# The second task writes into the file system that the first one has left, by a name that only it knows.
-MAKE = '[ "$WHESL_RESTART_COUNT" != 0 ] || { echo No space left on device; exit 1; }; echo 7 > "$1"\n'
+# The first task fails while the second one runs, which ends when it has heard of it. The third one writes
+# into the file system that the first one has left.
+MAKE = """\
+if [ "$WHESL_RESTART_COUNT" = 0 ]; then
+  for i in $(seq 600); do [ ! -e /p/me/begun ] || break; sleep 0.1; done
+  echo No space left on device; exit 1
+fi
+echo 7 > "$1"
+"""
+WATCH = """\
+touch /p/me/begun
+for i in $(seq 600); do ! grep -q large "$WHESL_RECONFIGURE" || break; sleep 0.1; done
+cp "$WHESL_RECONFIGURE" /p/me/watched
+"""
+CYLC = """\
+[scheduling]
+    cycling mode = integer
+    initial cycle point = 1
+    final cycle point = 1
+    [[graph]]
+        R1 = '''
+            make:start => watch
+            make => use
+        '''
+[runtime]
+    [[root]]
+        platform = cluster
+    [[make]]
+        script = sh /p/me/make.sh /p/me/small/made.txt
+    [[watch]]
+        script = sh /p/me/watch.sh
+    [[use]]
+        script = '''
+            cat <<EOF | xargs cat > /p/me/small/used.txt
+            /p/me/small/made.txt
+            EOF
+        '''
+"""
+# Each is written in a way of its own, and Cylc makes the text of some.
+TEMPLATES = """\
+#!Jinja2
+[scheduling]
+    [[graph]]
+        R1 = made & looped & here & quoted & hash & more
+[runtime]
+    [[made]]
+        script = {{ "echo 'made'" }}
+    [[looped]]
+        script = '''
+            {% for k in range(2) %}
+            echo 'k {{ k }}'
+            {% endfor %}
+            {# a remark #}
+        '''
+    [[here]]
+        script = '''
+            cat <<EOF
+              it's "a" $(line)
+            EOF
+            echo on \\
+              and on
+        '''
+    [[quoted]]
+        script = "echo 'a' # no comment" # a comment
+    [[hash]]
+        script = echo a#b
+%include "more.cylc"
+"""
 
 
 def rule(command: str, outputs: list[str], *inputs: str, **more: str) -> dict[str, object]:
@@ -86,6 +158,18 @@ def test_makeflows_rules_wait_for_those_that_write_what_they_read(tmp_path: Path
         "run_2.out": ["x-y"],
         "end": ["run_1.out", "run_2.out"],
     }
+
+
+def test_tasks_of_makeflow_have_names_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "study.json"
+    rules = [
+        rule("a", ["1"], category="run"),
+        rule("b", ["x y"], category="run"),
+        rule("c", ["x-y"], category="run"),
+    ]
+    file.write_text(json.dumps({"rules": [*rules, rule("d", ["run_1"])]}))
+    names = [task.name for task in Makeflow().read([str(file)]).tasks]
+    assert names == ["run_1-1", "run_x-y-2", "run_x-y-3", "run_1_4"]
 
 
 def test_all_that_makeflow_would_refuse_is_told_at_once(tmp_path: Path) -> None:
@@ -122,6 +206,7 @@ def test_scripts_of_cylc_are_wrapped_and_nothing_else() -> None:
     path = Path("flow.cylc")
     wrapped = manager("cylc").fluxify(FLOW, path, OPTIONS).text
     assert wrapped.count("whesl exec") == 2
+    assert '\n            echo "$(cat made)"\n' in wrapped
     assert '--step "$CYLC_TASK_NAME" --instance "$CYLC_TASK_CYCLE_POINT"' in wrapped
     assert 'X = "script = 2"\n' in wrapped
     assert manager("cylc").fluxify(wrapped, path, OPTIONS).text == wrapped
@@ -141,6 +226,7 @@ def test_scripts_of_cylc_are_wrapped_and_nothing_else() -> None:
                 "  script=\\\n",
                 'y = """a\n',
                 "# script = z\n",
+                "a \x0c b \u2028 {{ c }}\n",
                 'script = "b" # c\n',
                 "end",
             ]
@@ -156,68 +242,112 @@ def test_any_flow_comes_back_as_it_was(lines: list[str]) -> None:
     assert flow.unwrap(wrapped, "flow.cylc") == text
 
 
-__all__ = ["running"]  # a fixture
+class Desk:
+    """A user's directory, with a file system that is full and one that is not, and a cluster."""
+
+    def __init__(self, place: Path, bed: SlurmBed) -> None:
+        self.place, self._bed = place, bed
+        for name in ("home", "study", "small", "large"):
+            (place / name).mkdir(mode=0o700)
+        paths = {"filesystem": str(place / "large"), "defaultpath": str(place / "small")}
+        (place / "rules.esl").write_text(RULES % json.dumps(paths))
+        for name, text in (("make.sh", MAKE), ("watch.sh", WATCH)):
+            (place / name).write_text(text.replace("/p/me", str(place)))
+        self.environment = {
+            **os.environ,
+            **bed.environment,
+            "WHESL_HOME": str(place / "home"),
+            "HOME": str(place),
+        }
+
+    def run(self, file: Path, text: str, *words: str) -> None:
+        """Run a workflow whose first task loses its file system while another runs; check all tasks."""
+        file.write_text(text.replace("/p/me", str(self.place)))
+        call = (
+            str(WHESL),
+            "run",
+            str(file),
+            "-e",
+            "../rules.esl",
+            "--rjms",
+            "slurm",
+            "--poll",
+            "0.5",
+            *words,
+        )
+        done = subprocess.run(
+            call,
+            cwd=self.place / "study",
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        logs = "".join(log.read_text() for log in (self.place / "home").glob("workflows/*/manager.log"))
+        assert done.returncode == 0, done.stdout + done.stderr + logs
+        said = subprocess.run(
+            (WHESL, "report", "--json"), env=self.environment, capture_output=True, text=True, check=True
+        )
+        report = json.loads(said.stdout)
+        assert [task["attempts"] for task in sorted(report["tasks"], key=itemgetter("step"))] == [2, 1, 1]
+        assert {task["state"] for task in report["tasks"]} == {"completed"}
+        assert [row["outcome"] for row in report["exceptions"]] == ["recovered"]
+        assert "large" in (self.place / "watched").read_text()
+        assert (self.place / "large" / "used.txt").read_text().split() == ["7"]
+        jobs = self._bed.run("scontrol", "show", "jobs", "--oneliner").stdout.splitlines()
+        assert len(jobs) == 3
 
 
 @pytest.fixture
-def place(running: Place) -> Place:
-    for name in ("study", "small", "large"):
-        (running.directory / name).mkdir()
-    running.write("make.sh", MAKE)
-    paths = {"filesystem": str(running.directory / "large"), "defaultpath": str(running.directory / "small")}
-    running.write("rules.esl", RULES % json.dumps(paths))
-    return running
-
-
-def moved(place: Place, file: Path) -> None:
-    """Run a workflow whose first task loses its file system; check where the second one wrote."""
-    status, output, errors = place.run(str(file))
-    log = "".join(each.read_text() for each in place.home.glob("workflows/*/manager.log"))
-    assert status == 0, output + errors + log
-    report = place.report()
-    assert sorted(task["step"] for task in report["tasks"]) == ["make", "use"]
-    assert {task["state"] for task in report["tasks"]} == {"completed"}
-    assert [row["outcome"] for row in report["exceptions"]] == ["recovered"]
-    (used,) = (place.directory / "large").rglob("used.txt")
-    assert used.read_text().split() == ["7"]
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    need_slurm()
+    with SlurmBed(2) as bed:
+        found = Desk(tmp_path, bed)
+        yield found
+        subprocess.run((WHESL, "coordinator", "stop"), env=found.environment, check=False)
 
 
 @pytest.mark.slow
-@pytest.mark.cluster
+@pytest.mark.slurm
 @pytest.mark.variant
-def test_a_task_of_makeflow_is_told_of_another_path_before_it_starts(place: Place) -> None:
+def test_tasks_of_makeflow_are_told_of_another_path(desk: Desk) -> None:
     if not shutil.which("makeflow"):
         pytest.skip("Makeflow is not installed: apt install coop-computing-tools")
-    small = place.directory / "small"
-    file = place.directory / "study" / "flow.json"
-    make = rule(f"sh {place.directory}/make.sh {small}/made.txt && echo > make", ["make"])
-    use = rule(f"cat {small}/made.txt > {small}/used.txt && echo > use", ["use"], "make")
-    file.write_text(json.dumps({"rules": [make, use]}))
-    moved(place, file)
+    rules = [
+        rule("sh /p/me/make.sh /p/me/small/made.txt && echo > make", ["make"]),
+        rule("sh /p/me/watch.sh && echo > watch", ["watch"]),
+        rule("cat /p/me/small/made.txt > /p/me/small/used.txt && echo > use", ["use"], "make"),
+    ]
+    (desk.place / "rules.esl").open("a").write("DECLARE COUPLED JOB [make, watch]\n")
+    desk.run(desk.place / "study" / "flow.json", json.dumps({"rules": rules}), "--", "-T", "slurm")
 
 
 @pytest.mark.slow
-@pytest.mark.cluster
+@pytest.mark.slurm
 @pytest.mark.variant
-def test_a_task_of_cylc_is_told_of_another_path_before_it_starts(place: Place) -> None:
+def test_tasks_of_cylc_are_told_of_another_path(desk: Desk) -> None:
     installed = environment(*by_name("Cylc").packages)
-    small = place.directory / "small"
-    place.environment |= {"HOME": str(place.directory), "PATH": f"{place.environment['PATH']}:{installed}"}
-    place.write(".profile", f"PATH={place.environment['PATH']}\n")  # login shells begin with another one
-    file = place.directory / "study" / "flow.cylc"
-    file.write_text(
-        "[scheduling]\n    cycling mode = integer\n    initial cycle point = 1\n    final cycle point = 1\n"
-        "    [[graph]]\n        R1 = make => use\n[runtime]\n"
-        f"    [[make]]\n        script = sh {place.directory}/make.sh {small}/made.txt\n"
-        '    [[use]]\n        script = """\n'
-        f'            cat {small}/made.txt > {small}/used.txt\n        """\n'
-    )
-    listed = subprocess.run(
-        [installed / "cylc", "graph", "--reference", file.parent],
-        env=place.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert flow.graph(listed.stdout) == {("make", "1"): (), ("use", "1"): (("make", "1"),)}
-    moved(place, file)
+    path = f"{desk.environment['PATH']}:{installed}"
+    # Login shells begin with another PATH, and Cylc drops variables of Slurm.
+    (desk.place / ".profile").write_text(f"PATH={path}\nexport SLURM_CONF={desk.environment['SLURM_CONF']}\n")
+    desk.environment |= {"PATH": path, "CYLC_CONF_PATH": str(desk.place)}
+    shutil.copyfile(RECIPES / "cylc" / "global.cylc", desk.place / "global.cylc")
+    desk.run(desk.place / "study" / "flow.cylc", CYLC)
+
+
+@pytest.mark.slow
+@pytest.mark.variant
+def test_scripts_of_cylc_that_no_text_shows_are_named(tmp_path: Path) -> None:
+    installed = environment(*by_name("Cylc").packages)
+
+    def runtime(text: str) -> str:
+        (tmp_path / "flow.cylc").write_text(text)
+        call = (installed / "cylc", "config", "-i", "[runtime]", tmp_path)
+        return subprocess.run(call, capture_output=True, text=True, check=True).stdout
+
+    (tmp_path / "more.cylc").write_text("    [[more]]\n        script = true\n")
+    assert flow.unprotected(
+        runtime(TEMPLATES), runtime(flow.wrap(TEMPLATES, "whesl exec --", "flow.cylc"))
+    ) == ["more"]

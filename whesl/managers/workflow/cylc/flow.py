@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
-import shlex
 from collections.abc import Iterator
 
 from whesl.model.errors import UsageError
@@ -15,8 +15,13 @@ _SCRIPT = re.compile(r"([ \t]*)script[ \t]*=[ \t]*(.*)", re.DOTALL)
 _WAS = "# WHESL was: "
 _NODE = re.compile(r'node "([^"/]+)/([^"]+)"')
 _EDGE = re.compile(r'edge "([^"/]+)/([^"]+)" "([^"/]+)/([^"]+)"')
-# The shell of a task's script, with the options that Cylc's own job script sets.
-_SHELL = "/bin/bash -euo pipefail -c"
+# Lines around a wrapped script; the shell has the options that Cylc's own job script sets.
+_BEGIN, _END = "IFS= read -r -d '' WHESL_SCRIPT <<'WHESL_END' || true", "WHESL_END"
+_SHELL = '/bin/bash -euo pipefail -c "$WHESL_SCRIPT"'
+_TEMPLATE = re.compile(r"\s*(\{[%#].*[%#]\}\s*)?")  # a line without text, for Cylc
+# Values as Cylc reads them (cylc-flow 8.5, parsec/validate.py).
+_QUOTED = (re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"'), re.compile(r"'([^'\\]*(?:\\.[^'\\]*)*)'"))
+_TASK = re.compile(r"\[\[([^\[\]]+)\]\]")
 
 Point = tuple[str, str]  # a task's name and its cycle
 
@@ -42,7 +47,8 @@ def graph(text: str) -> dict[Point, tuple[Point, ...]]:
 def wrap(text: str, words: str, path: str) -> str:
     """Return a flow in which each script of ``[runtime]`` runs in a shell behind a command prefix.
 
-    A comment above each script keeps the original for ``unwrap``.
+    A script stays as it is written, in a here-document, so that Cylc's templates make the same text of it as
+    without WHESL. A comment above each script keeps the original for ``unwrap``.
 
     Args:
         text: the flow's text.
@@ -56,13 +62,18 @@ def wrap(text: str, words: str, path: str) -> str:
         if body is None or not body.strip():
             made.append(source)
             continue
-        # Cylc removes the common indentation of a value of several lines; the first line here has none.
-        value = f"{words} {_SHELL} {shlex.quote(body)}"
-        quote = next((each for each in ('"""', "'''") if each not in value), "")
-        if not quote:
-            raise UsageError(f"{path}: a script with both kinds of three quotation marks cannot be wrapped")
-        setting = f"{indent}script = {quote}{value}\n{indent}{quote}\n"
-        was = json.dumps({"lines": setting.count("\n"), "was": source})
+        quote = next((each for each in ('"""', "'''") if each not in body), "")
+        if not quote or _END in body:
+            raise UsageError(
+                f"{path}: a script with {_END}, or both kinds of three quotation marks, cannot be wrapped"
+            )
+        # Cylc removes the indentation that all lines of a value have in common.
+        lines = [line for line in body.splitlines() if not _TEMPLATE.fullmatch(line)]
+        margin = min((line[: len(line) - len(line.lstrip())] for line in lines), key=len, default="")
+        inside = f"{margin}{_BEGIN}\n{body}\n{margin}{_END}\n{margin}{words} {_SHELL}"
+        setting = f"{indent}script = {quote}\n{inside}\n{indent}{quote}\n"
+        # Without braces, since Jinja2 reads comments, too.
+        was = json.dumps([setting.count("\n"), source]).replace("{", "\\u007b")
         made.append(f"{indent}{_WAS}{was}\n{setting}")
     return "".join(made)
 
@@ -76,28 +87,61 @@ def unwrap(text: str, path: str) -> str:
 
     Raises UsageError where a comment that keeps an original was changed.
     """
-    lines = iter(text.splitlines(keepends=True))
+    lines = iter(_lines(text))
     made: list[str] = []
     for line in lines:
         if not line.lstrip(" \t").startswith(_WAS):
             made.append(line)
             continue
         try:
-            kept = json.loads(line.partition(_WAS)[2])
-            was, count = str(kept["was"]), int(kept["lines"])
-        except (ValueError, KeyError, TypeError):
+            count, was = json.loads(line.partition(_WAS)[2])
+        except (ValueError, TypeError):
             raise UsageError(
                 f"{path}: a line '{_WAS.strip()}' was changed; take the flow as it was"
             ) from None
-        for _ in range(count):
+        made.append(str(was))
+        for _ in range(int(count)):
             next(lines, None)
-        made.append(was)
     return "".join(made)
+
+
+def unprotected(plain: str, wrapped: str) -> list[str]:
+    """Return the tasks whose scripts are not the plain ones behind a command prefix.
+
+    Args:
+        plain: the output of ``cylc config -i [runtime]`` for the flow.
+        wrapped: the same for the wrapped flow.
+    """
+    found = {
+        task: script.partition(f"{_BEGIN}\n")[2].partition(f"\n{_END}\n")[0]
+        for task, script in _scripts(wrapped).items()
+    }
+    return [task for task, script in _scripts(plain).items() if found.get(task, "").strip() != script.strip()]
+
+
+def _scripts(printed: str) -> dict[str, str]:
+    """Return the tasks' scripts in the output of ``cylc config -i [runtime]``, which indents them."""
+    made: dict[str, str] = {}
+    task, lines = "", iter(printed.splitlines())
+    for line in lines:
+        if named := _TASK.fullmatch(line):
+            task = named[1]
+        elif line.startswith("    script = "):
+            value = line.partition(" = ")[2]
+            if value == '"""':
+                value = "\n".join(inner[8:] for inner in iter(lambda: next(lines, '    """'), '    """'))
+            made[task] = value
+    return made
+
+
+def _lines(text: str) -> list[str]:
+    """Return a text's lines, each with its end, which is a line feed alone."""
+    return list(io.StringIO(text, newline="\n"))
 
 
 def _settings(text: str, path: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield the text in parts: each part's source, and for a task's script its indentation and value."""
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     section, index = "", 0
     while index < len(lines):
         begin, line = index, lines[index]
@@ -131,7 +175,6 @@ def _value(text: str, quote: str) -> str:
     """Return a setting's value as Cylc reads it: without quotation marks and trailing comment."""
     if quote:
         return text[3:].partition(quote)[0].strip("\n")
-    if text[:1] in ('"', "'") and text.find(text[0], 1) > 0:
-        return text[1 : text.find(text[0], 1)]
-    joined = re.sub(r"\\\r?\n[ \t]*", "", text)
-    return re.sub(r"(?:^|\s)#.*", "", joined).strip()
+    joined = re.sub(r"\\\r?\n", "", text)
+    quoted = next((found for form in _QUOTED if (found := form.match(joined))), None)
+    return quoted[1] if quoted else joined.partition("#")[0].strip()

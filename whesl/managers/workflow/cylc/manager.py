@@ -86,7 +86,13 @@ class Cylc:
         source = Path(plan.directory) / "flow"
         skipped = shutil.ignore_patterns(".git", "cylc-run")
         shutil.copytree(plan.workflow.root, source, symlinks=True, ignore=skipped, dirs_exist_ok=True)
+        plain = _ask(source / "flow.cylc", "config", "-i", "[runtime]")
         shutil.copyfile(plan.files[0], source / "flow.cylc")
+        if missed := flow.unprotected(plain, _ask(source / "flow.cylc", "config", "-i", "[runtime]")):
+            raise UsageError(
+                f"{plan.workflow.root}/flow.cylc includes the script of {', '.join(missed)} from elsewhere",
+                hint="write the script there, or put whesl exec before its command (docs/managers.md)",
+            )
         name = Path(plan.directory).name
         options = ("--no-detach", "--no-run-name", f"--workflow-name={name}")
         command = (program, "vip", *options, *plan.arguments, str(source))

@@ -61,7 +61,8 @@ def rules(found: dict[str, Any], path: str) -> list[Rule]:
     """Return a workflow's rules.
 
     A task's step is the rule's ``category``, or else the name of its first output file up to the first dot.
-    Where several rules have the same step, the first output file is the task's instance.
+    Where several rules have the same step, the first output file is the task's instance. Where two tasks
+    would still have one name, their instances end with the rules' numbers.
 
     Args:
         found: the workflow's JSON object.
@@ -98,7 +99,7 @@ def rules(found: dict[str, Any], path: str) -> list[Rule]:
     if wrong:
         raise UsageError(f"{path}: {'; '.join(wrong)}")
     many = Counter(steps)
-    return [
+    read = [
         Rule(
             index=index,
             step=steps[index],
@@ -107,6 +108,13 @@ def rules(found: dict[str, Any], path: str) -> list[Rule]:
             parents=tuple(dict.fromkeys(made[file] for file in _files(rule, "inputs") or [] if file in made)),
         )
         for index, rule in enumerate(listed)
+    ]
+    names = Counter(rule.name for rule in read)
+    return [
+        msgspec.structs.replace(rule, instance=f"{rule.instance}-{rule.index + 1}".strip("-"))
+        if names[rule.name] > 1
+        else rule
+        for rule in read
     ]
 
 
