@@ -47,6 +47,7 @@ def test_settings_that_are_well_are_one_line() -> None:
         (ALONE.replace("MinJobAge               = 300", "MinJobAge = 30"), "Slurm MinJobAge", "again"),
         (GOOD.replace("= none", "= jobs,nodes,usage"), "Slurm PrivateData", "agents"),
         (GOOD.replace("proctrack/cgroup", "proctrack/pgid"), "Slurm ProctrackType", "linuxproc"),
+        (f"{GOOD}SLURM_VERSION = 25.05.8\n", "Slurm SIGCHLD", "#!/bin/bash"),
         (GOOD.replace("0-0", "60001-63000"), "Slurm SrunPortRange", "WHESL_PORTS"),
     ],
 )
@@ -72,6 +73,7 @@ def test_settings_that_take_nothing_away() -> None:
     assert "Slurm MinJobAge" not in told(GOOD.replace("MinJobAge               = 300", "MinJobAge = 30"))
     assert "Slurm MinJobAge" not in told(ALONE.replace("MinJobAge               = 300", "MinJobAge = 0"))
     assert "Slurm PrivateData" not in told(GOOD.replace("= none", "= jobs,usage"))
+    assert told(f"{ALONE}SLURM_VERSION = 24.11.7\n")["Slurm accounting"].state is State.OK
     assert told("SlurmctldPort = 1\n") == {}, "the embedded manager's scontrol"
 
 

@@ -95,9 +95,12 @@ class Bed(ABC):
             process.wait()
 
     def script(self, text: str) -> Path:
-        """Write a batch script's text to a file, for ``sh`` where it does not name its interpreter."""
+        """Write a batch script's text to a file, for bash where it does not name its interpreter.
+
+        Slurm 25.05 starts scripts with SIGCHLD blocked: dash, which is ``sh`` here, would wait for ever.
+        """
         path = self.directory / f"job-{secrets.token_hex(4)}.sh"
-        path.write_text(text if text.startswith("#!") else "#!/bin/sh\n" + textwrap.dedent(text))
+        path.write_text(text if text.startswith("#!") else "#!/bin/bash\n" + textwrap.dedent(text))
         path.chmod(0o755)
         return path
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.managers.resource.slurm import slurm_command_output
+from whesl.managers.resource.slurm.releases import Ability, release
 from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
@@ -35,7 +36,18 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
     if not settings.get("AccountingStorageType"):
         return []  # the commands belong to the embedded resource manager
     kept = settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
-    found = [_accounting(settings["AccountingStorageType"], kept=kept)]
+    running = release(settings.get("SLURM_VERSION", "")) or (0, 0)
+    changed = kept or Ability.CHANGES_AFTER_RESIZE.of(running)
+    found = [_accounting(settings["AccountingStorageType"], changed=changed)]
+    if Ability.BLOCKS_SIGCHLD.of(running):
+        found.append(
+            _warn(
+                "SIGCHLD",
+                "this release starts scripts with the signal blocked: wait in a script of dash never ends",
+                "begin scripts with #!/bin/bash, or use Slurm 25.11.1 or newer; what whesl exec starts "
+                "does not inherit it",
+            )
+        )
     timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")
     if timeout == 0:
         found.append(
@@ -103,13 +115,15 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
     return found
 
 
-def _accounting(kind: str, *, kept: bool) -> Finding:
+def _accounting(kind: str, *, changed: bool) -> Finding:
     return Finding(
         name="Slurm accounting",
-        state=State.OK if kept else State.WARN,
-        detail=kind if kept else f"{kind}: a job that has lost a node cannot be changed any more",
+        state=State.OK if changed else State.WARN,
+        detail=kind if changed else f"{kind}: a job that has lost a node cannot be changed any more",
         advice=(
-            "" if kept else "only the site can change it; recovery works, lost nodes are not given back early"
+            ""
+            if changed
+            else "only the site can change it; recovery works, lost nodes are not given back early"
         ),
     )
 

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 _SCRIPT = """\
-#!/bin/sh
+#!/bin/bash
 # Runs a task that another cluster has handed over (whesl cloud handover).
 cd {place} || exit 75
 mkdir claimed 2>/dev/null || exit 75  # given up, or run before

@@ -24,6 +24,7 @@ def test_an_ability_begins_with_its_release() -> None:
     assert not Ability.CHANGES_AFTER_RESIZE.of((24, 5))
     assert Ability.CHANGES_AFTER_RESIZE.of((24, 11))
     assert Ability.CHANGES_AFTER_RESIZE.of((26, 5))
+    assert Ability.BLOCKS_SIGCHLD.of((25, 5)) and not Ability.BLOCKS_SIGCHLD.of((25, 11))
     assert len({ability.sentence for ability in Ability}) == len(Ability)
 
 

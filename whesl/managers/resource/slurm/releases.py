@@ -16,7 +16,7 @@ Release = tuple[int, int]
 
 
 class Ability(Enum):
-    """A behaviour of Slurm: the first release that has it, and a sentence that describes it."""
+    """A behaviour of Slurm: its first release, its sentence, and the first release without it, if any."""
 
     JSON_OF_ONE_JOB = (23, 2), "`squeue --json --jobs=ID` prints that job alone, and not all of them"
     STATUS_IN_TWO_PARTS = (23, 2), "squeue prints an exit status as `code:signal`, and not as a wait status"
@@ -24,6 +24,11 @@ class Ability(Enum):
     CHANGES_AFTER_RESIZE = (
         (24, 11),
         "a job that has lost or given back a node takes changes without slurmdbd, too",
+    )
+    BLOCKS_SIGCHLD = (
+        (25, 5),
+        "scripts start with SIGCHLD blocked, so `wait` in a script of dash never ends (25.11.1 mends it)",
+        (25, 11),
     )
     KILLED_STEP_ENDS_HETJOB = (
         (25, 11),
@@ -36,19 +41,14 @@ class Ability(Enum):
         "`SchedulerParameters=requeue_delay=` says how long a requeued job waits, else two minutes",
     )
 
-    @property
-    def since(self) -> Release:
-        """The first release with this behaviour."""
-        return self.value[0]
-
-    @property
-    def sentence(self) -> str:
-        """A sentence that describes the behaviour."""
-        return self.value[1]
+    def __init__(self, since: Release, sentence: str, until: Release | None = None) -> None:
+        self.since = since
+        self.sentence = sentence
+        self.until = until
 
     def of(self, release: Release) -> bool:
         """Whether a release has this behaviour."""
-        return release >= self.since
+        return self.since <= release and (self.until is None or release < self.until)
 
 
 def release(text: str) -> Release | None:

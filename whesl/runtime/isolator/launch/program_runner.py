@@ -104,10 +104,13 @@ def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tup
 
 
 def give_back_signals(blocked: set[int | signal.Signals]) -> None:
-    """Reset signals that the interpreter itself ignores, and block exactly the signals in ``blocked``."""
+    """Reset signals that the interpreter itself ignores, and block those in ``blocked`` except SIGCHLD.
+
+    Slurm 25.05 starts scripts with SIGCHLD blocked, and a shell that inherits that may wait for ever.
+    """
     for signum in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(signum, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked - {signal.SIGCHLD})
 
 
 def become(command: list[str]) -> NoReturn:
