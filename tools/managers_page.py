@@ -29,8 +29,8 @@ WHESL protects a task on one of four levels:
 Each recipe below is a test on a real Slurm. It has two tasks. The first hangs; then it fills its file system; then
 its node is lost. The manager saw one success of each task, in the job in which the task began, and its own counter of
 tries was not touched; the second task read the first one's file where it was expected. `make test` runs {quick},
-`make test-managers` all of them, as root. Managers that cannot be had by PyPI, npm or Debian are in no test: their
-settings were compared with the managers' own sources and documents.
+`make test-managers` all of them whose programs are there, as root. The managers whose level is followed by `not run`
+are in no test: their settings were compared with the managers' own sources and documents.
 
 | manager | level | setting | proof |
 | --- | --- | --- | --- |

@@ -75,7 +75,10 @@ class Desk:
         path = f"{place / 'bin'}:{self._installed / 'bin'}:{WHESL.parent}:{os.environ['PATH']}"
         (place / ".profile").write_text(f"PATH={path}\n")  # login shells begin with another one
         here = {"HOME": str(place), "PWD": str(place), "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}
-        root = {"C_FORCE_ROOT": "1"}  # else Celery's workers refuse to run as the tests' user
+        # Without these, Celery's workers and Open MPI refuse to run as the tests' user.
+        root = dict.fromkeys(
+            ("C_FORCE_ROOT", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1"
+        )
         self.environment = {**bed.environment, **here, **root}
 
     def _here(self, text: str) -> str:

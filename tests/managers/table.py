@@ -13,7 +13,7 @@ GRAPH = 4  # `whesl run` reads the graph, and tells dependents of new paths
 class Manager:
     """One manager whose recipe is run on a real Slurm.
 
-    ``packages`` are from PyPI; ``program`` is one that has to be there, from Debian's package ``debian``.
+    ``packages`` are from PyPI; ``program`` is one that has to be there, which ``debian`` names the origin of.
     ``setting`` is what is written in the manager's own files. ``sees`` are expressions that have to be in what
     ``run.sh`` prints: the manager's own view of its tasks. ``jobs`` counts the jobs that it hands to Slurm.
     ``quick`` ones run with every change. ``graph`` is the test of ``whesl run``, where it reads the graph.
@@ -33,7 +33,7 @@ class Manager:
     @property
     def recipe(self) -> str:
         """The folder of its recipe."""
-        return self.name.lower().replace(" ", "-")
+        return self.name.lower().replace(" ", "-").replace("/", "")
 
     @property
     def version(self) -> str:
@@ -222,6 +222,29 @@ MANAGERS = (
         remark="Galaxy's server submits by its runner `cli` with the plug-in `Slurm`. The second tool's input is a file of "
         "the first one, so that Galaxy runs them one after the other.",
     ),
+    Manager(
+        name="Pegasus",
+        program="pegasus-plan",
+        debian="Pegasus 6.0.0-dev, built from its sources",
+        setting="`pfn` of the transformation; `whesl exec`'s own words begin the job's `arguments`",
+        sees=(
+            r"whesl_make +POST_SCRIPT_SUCCESS",
+            r"whesl_use +POST_SCRIPT_SUCCESS",
+            r"SHELL_SCRIPT_FINISHED 0",
+        ),
+        jobs=1,
+        remark="The script of the code generator `Shell` runs inside one job; HTCondor's DAGMan, which other code "
+        "generators write for, was not tried.",
+    ),
+    Manager(
+        name="Swift/T",
+        program="swift-t",
+        debian="Swift/T 1.6.9, built from its sources",
+        setting="the command line of the `app` function",
+        sees=(r"^done$",),
+        jobs=1,
+        remark="Swift/T runs inside one job, on Open MPI. `swift-t` has to be on PATH; its sources need ant, Tcl, SWIG and an MPI.",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -262,20 +285,9 @@ UNTRIED = (
         "Cromwell would see it before the recovery",
     ),
     Untried(
-        "Pegasus",
-        "PyPI has its parts in Python, and HTCondor's bindings; neither the planner nor HTCondor's daemons are to be had",
-        "the profiles `gridstart.launcher` (`whesl`, with its path) and `gridstart.launcher.arguments` "
-        "(`exec -e /p/me/rules.esl --`) of the job or the site, which stand before pegasus-kickstart",
-    ),
-    Untried(
         "PyCOMPSs",
         "PyPI's package fetches the runtime from COMPSs's own site while it is installed",
         '`@binary(binary="whesl", args="exec -e /p/me/rules.esl -- ./app {{file}}")` above `@task`',
-    ),
-    Untried(
-        "Swift/T",
-        "in none of PyPI, npm and Debian",
-        '`app (file o) f(file i) { "whesl" "exec" "-e" "/p/me/rules.esl" "--" "./app" @i @o; }`',
     ),
 )
 
