@@ -45,6 +45,7 @@ class Sshd:
             "PidFile": "none",
             "PasswordAuthentication": "no",
             "PermitRootLogin": "prohibit-password",
+            "SetEnv": "SHLVL=1",  # bash then reads no ~/.bashrc of the user who tests
         }
         given = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
         (self.directory / "log").unlink(missing_ok=True)

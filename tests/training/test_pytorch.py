@@ -110,9 +110,10 @@ def test_torchrun(bed: Training) -> None:
     goes_on(bed)
     bed.crash("n02")
     raised = end(bed, process, 1500)
-    assert len(raised) == 3
-    assert set(raised[:2]) <= LOST
-    assert raised[2] == "NODE_FAIL"
+    assert set(raised[:-1]) <= LOST
+    # Other ranks may tell of the lost peer before its node is known to be lost.
+    assert len(raised) in (3, 4)
+    assert raised[-1] == "NODE_FAIL"
 
 
 def on_one_host(bench: Bench, *before: str, **variables: str) -> tuple[int, str]:

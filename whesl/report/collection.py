@@ -15,6 +15,7 @@ from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
 from whesl.model.errors import UsageError
+from whesl.model.handed_over import HandedOver
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import TaskDirectory, task_directories
 from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
@@ -36,13 +37,15 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """All records of a workflow.
 
-    ``directories``: by task, its newest directory. ``submitted``: by job id, the time of submission.
+    ``directories``: by task, its newest directory. ``handed_over``: by task, the attempts that ran on another
+    cluster. ``submitted``: by job id, the time of submission.
     ``damaged`` are sentences on unreadable parts.
     """
 
     workflow: Workflow
     happenings: tuple[Happening, ...]
     directories: dict[str, TaskDirectory] = {}
+    handed_over: dict[str, list[HandedOver]] = {}
     submitted: dict[str, float] = {}
     damaged: tuple[str, ...] = ()
 
@@ -128,7 +131,9 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
         relayed = isinstance(item.record, isolator_records.Record)
         (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
+    handed: dict[str, list[HandedOver]] = {}
     for place in directories:
+        handed.setdefault(place.task.id, []).extend(place.handed_over())
         own.setdefault(place.task.id, []).extend(_from_isolator(place.task.id, place.path, damaged))
     # An absent coordinator misses records; an isolator's own journal may be gone or damaged: both are read.
     sources = [found]
@@ -140,6 +145,7 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
         workflow=workflow,
         happenings=_merged(sources),
         directories={item.task.id: item for item in directories},
+        handed_over=handed,
         submitted=_submissions(places.submissions(home, workflow_id)),
         damaged=tuple(damaged),
     )

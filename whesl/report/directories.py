@@ -11,9 +11,12 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
+from whesl.model import handed_over
 from whesl.model import home as places
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
+
+_HANDED_OVER = msgspec.json.Decoder(handed_over.HandedOver)
 
 
 class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +33,13 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
         with contextlib.suppress(OSError):
             return (self.path / "journal.db").stat().st_mtime
         return self.began
+
+    def handed_over(self) -> list[handed_over.HandedOver]:
+        """Return the records of the attempts that ran on another cluster."""
+        with contextlib.suppress(OSError, *UNDECODABLE):
+            lines = (self.path / handed_over.FILE).read_bytes()
+            return _HANDED_OVER.decode_lines(lines)
+        return []
 
     def state(self) -> TaskState:
         """Return the task's final state.

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from whesl.model.handed_over import HandedOver
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.report.collection import Gathered, Happening
@@ -41,6 +42,7 @@ def summarise(
     summary = Summary(gathered.workflow, gathered.submitted)
     if gathered.workflow.id == ALONE:
         summary.group(grouped(gathered.directories.values()))
+    summary.hand_over(gathered.handed_over)
     for item in gathered.happenings:
         summary.take(item)
     return summary.report(queue_wait=queue_wait, poll_interval=poll_interval, damaged=gathered.damaged)
@@ -66,6 +68,12 @@ class Summary:
             for member in members:
                 if (fold := self._folds.get(member.task.id)) is not None:
                     fold.row.group = group
+
+    def hand_over(self, attempts: Mapping[str, list[HandedOver]]) -> None:
+        """Note each task's attempts that ran on another cluster."""
+        for task, handed in attempts.items():
+            if (fold := self._folds.get(task)) is not None:
+                fold.row.handed_over = handed
 
     def take(self, item: Happening) -> None:
         """Add one record, in the order of time."""

@@ -7,6 +7,7 @@ import shlex
 import msgspec
 
 from whesl.model.evidence import Cause, LastLines
+from whesl.model.handed_over import HandedOver
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.report.exception_row import ExceptionRow
@@ -62,6 +63,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     outdated names of replaced nodes. ``coupled``: sentences on coupled tasks that failed, or whose restart
     the task did not hear of. ``unseen``: detections without any input. ``observed``: the task was only
     observed. ``group``: the group of a command without a workflow (``whesl.report.exec_groups``).
+    ``handed_over``: attempts that ran on another cluster.
     """
 
     task: str
@@ -79,6 +81,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     unseen: list[str] = []
     outdated: list[str] = []
     runs: list[Run] = []
+    handed_over: list[HandedOver] = []
     observed: bool = False
     group: Group | None = None
     submitted: float | None = None

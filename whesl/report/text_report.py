@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Cause, LastLines, explain, shortened
+from whesl.model.handed_over import HandedOver
 from whesl.model.printable import visible
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.report_records import Report, TaskRow
@@ -180,14 +181,29 @@ def again_lines(report: Report) -> list[str]:
 def node_lines(report: Report) -> list[str]:
     """Return further lines about tasks, beside exceptions.
 
-    They name ended leases with killed processes, outdated names of nodes, restarts of coupled tasks that a
-    task did not hear of, and detections without any input.
+    They name attempts on other clusters, ended leases with killed processes, outdated names of nodes,
+    restarts of coupled tasks that a task did not hear of, and detections without any input.
     """
     return [
         visible(f"{row.task.partition('/')[2]}: {why}")
         for row in report.tasks
-        for why in (*row.leases_ended, *row.outdated, *row.coupled, *row.unseen)
+        for why in (
+            *(_handed_over(handed, row.nodes) for handed in row.handed_over),
+            *row.leases_ended,
+            *row.outdated,
+            *row.coupled,
+            *row.unseen,
+        )
     ]
+
+
+def _handed_over(attempt: HandedOver, nodes: int) -> str:
+    end = "given up" if attempt.status is None else f"status {attempt.status}"
+    return (
+        f"attempt {attempt.attempt} ran as job {attempt.job} on {attempt.cluster}: {end} after "
+        f"{seconds(attempt.seconds)}, {count(attempt.files, 'file')} brought back; "
+        f"{count(nodes, 'node')} here waited"
+    )
 
 
 def reason_lines(report: Report) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,8 +42,8 @@ EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE {"attempts": [{}, {"command": [%s]
 class Site:
     """A task's directory here, and the other cluster."""
 
-    def __init__(self, place: Path, server: Sshd, bed: SlurmBed) -> None:
-        self.place, self.bed = place, bed
+    def __init__(self, place: Path, server: Sshd, setup: str, manager: str = "slurm") -> None:
+        self.place = place
         (place / "home").mkdir(mode=0o700)
         self.work = place / "work"
         (self.work / "in").mkdir(parents=True)
@@ -53,7 +54,8 @@ class Site:
             "[other]\n"
             f'store = "ssh://{getpass.getuser()}@127.0.0.1:{server.port}{place}/there"\n'
             f"ssh_options = [{options}]\n"
-            f'setup = "export SLURM_CONF={bed.conf} PATH={PATH}"\n'
+            f'manager = "{manager}"\n'
+            f'setup = "export {setup}"\n'
             "poll = 0.5\nlease = 20\npatience = 5\n"
         )
         self.environment = {**os.environ, "WHESL_HOME": str(place / "home")}
@@ -80,10 +82,6 @@ class Site:
     def begun(self, word: str) -> None:
         until(lambda: (self.place / "copies").exists() and f"begin {word}" in self.copies(), "it begins", 60)
 
-    def jobs(self) -> list[str]:
-        said = self.bed.run("squeue", "-h", "-t", "pending,running", "-o", "%j")
-        return str(said.stdout).split()
-
 
 @pytest.fixture(scope="module")
 def bed() -> Iterator[SlurmBed]:
@@ -94,7 +92,11 @@ def bed() -> Iterator[SlurmBed]:
 
 @pytest.fixture
 def site(tmp_path: Path, sshd: Sshd, bed: SlurmBed) -> Site:
-    return Site(tmp_path, sshd, bed)
+    return Site(tmp_path, sshd, f"SLURM_CONF={bed.conf} PATH={PATH}")
+
+
+def jobs(bed: SlurmBed) -> list[str]:
+    return str(bed.run("squeue", "-h", "-t", "pending,running", "-o", "%j").stdout).split()
 
 
 def test_the_third_attempt_runs_on_the_other_cluster(site: Site) -> None:
@@ -116,10 +118,19 @@ def test_the_third_attempt_runs_on_the_other_cluster(site: Site) -> None:
     assert (site.work / "out" / "result").read_text() == "DATA\n"
     assert "ended with status 0" in done.stderr and "1 files brought back" in done.stderr
     assert not list((site.place / "there").iterdir())
+    told = subprocess.run(
+        [sys.executable, "-m", "whesl", "report"],
+        env=site.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    line = re.search(r"attempt 3 ran as job \d+ on other: status 0 after .*", " ".join(told.stdout.split()))
+    assert line and "1 file brought back; 1 node here waited" in line[0], told.stdout
 
 
 @pytest.mark.variant
-def test_a_status_comes_back_and_a_signal_ends_the_job(site: Site) -> None:
+def test_a_status_comes_back_and_a_signal_ends_the_job(site: Site, bed: SlurmBed) -> None:
     failing = site.start("first", "now", "7")
     _, said = failing.communicate(timeout=60)
     assert failing.returncode == 7, said
@@ -128,20 +139,20 @@ def test_a_status_comes_back_and_a_signal_ends_the_job(site: Site) -> None:
     stopped.send_signal(signal.SIGTERM)
     _, said = stopped.communicate(timeout=60)
     assert stopped.returncode == 128 + signal.SIGTERM, said
-    assert not site.jobs()
+    assert not jobs(bed)
 
 
 @pytest.mark.variant
-def test_never_two_copies_after_a_kill(site: Site) -> None:
+def test_never_two_copies_after_a_kill(site: Site, bed: SlurmBed) -> None:
     """The process that waits here is killed: the next attempt first ends what it had left running."""
     killed = site.start("first", "wait")
     site.begun("first")
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    (first,) = site.jobs()
+    (first,) = jobs(bed)
     again = site.start("second", "wait")
     site.begun("second")
-    assert site.jobs() != [first] and len(site.jobs()) == 1
+    assert jobs(bed) != [first] and len(jobs(bed)) == 1
     (site.place / "go").touch()
     _, said = again.communicate(timeout=60)
     assert again.returncode == 0, said
@@ -149,13 +160,13 @@ def test_never_two_copies_after_a_kill(site: Site) -> None:
 
 
 @pytest.mark.variant
-def test_a_run_without_an_owner_ends_itself(site: Site) -> None:
+def test_a_run_without_an_owner_ends_itself(site: Site, bed: SlurmBed) -> None:
     killed = site.start("first", "wait")
     site.begun("first")
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    assert site.jobs()
-    until(lambda: not site.jobs(), "its lease is over", 60)
+    assert jobs(bed)
+    until(lambda: not jobs(bed), "its lease is over", 60)
 
 
 @pytest.mark.variant

@@ -36,7 +36,7 @@ def handover(
         None, "The clusters [WHESL_HOME/clusters.toml].", "TOML", "--clusters", type=FILE
     ),
 ) -> int:
-    """Run COMMAND on CLUSTER by ssh and its Slurm, as if it ran here.
+    """Run COMMAND on CLUSTER by ssh and its Slurm, Flux or PBS, as if it ran here.
 
     Its output comes as it is written, its files when it has ended. A signal cancels it there. What an earlier
     call for the same task may have left there is ended first.
@@ -64,6 +64,8 @@ def handover(
         environment={name: os.environ[name] for name in exported},
         nodes=nodes,
         time_limit=time_limit,
+        attempt=int(os.environ.get("WHESL_RESTART_COUNT") or 0) + 1,
+        told=Path(configuration).parent if (configuration := os.environ.get("WHESL_RECONFIGURE")) else None,
     )
     return Handing(
         task,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from whesl.files import toml
+from whesl.managers.resource.manager_table import BUILT_IN, manager
 from whesl.managers.resource.port import Demands
 from whesl.model.errors import UsageError
 
@@ -18,13 +19,15 @@ _Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=366 * 86400.0)]
 
 
 class Cluster(Demands, frozen=True, kw_only=True):
-    """Settings of one other cluster, which runs Slurm.
+    """Settings of one other cluster.
 
     Attributes:
+        manager: the cluster's resource manager: ``slurm``, ``flux`` or ``pbs``.
         store: ``ssh://user@host:port/directory``, shared by its login node and its nodes.
         ssh_options: more options of ssh, one argument each.
-        setup: shell commands that the other cluster runs before each command, such as ``module load slurm``.
-        partition: sbatch's ``--partition``.
+        setup: shell commands that the other cluster runs before each command, such as ``module load
+            slurm``; a job inherits their environment.
+        partition: the partition or queue.
         account, qos, constraint, gres, memory, exclusive: the fields of ``Demands`` with these names.
         poll: seconds between two looks at a job.
         lease: seconds without a look after which a job on the other cluster ends itself.
@@ -32,6 +35,7 @@ class Cluster(Demands, frozen=True, kw_only=True):
     """
 
     store: str
+    manager: str = "slurm"
     ssh_options: tuple[str, ...] = ()
     setup: str = ""
     partition: str = ""
@@ -56,6 +60,9 @@ def load(path: Path, name: str) -> Cluster:
     cluster = document.row(Cluster, document.values[name], name)
     if cluster is not None and urlsplit(cluster.store).scheme != "ssh":
         document.wrong(f"store is {cluster.store!r}: ssh://user@host/directory is needed", name, 0, "store")
+    if cluster is not None and not manager(cluster.manager).ends_itself:
+        able = ", ".join(name for name, one in BUILT_IN.items() if one.ends_itself)
+        document.wrong(f"manager is {cluster.manager!r}: {able} can be reached by ssh", name, 0, "manager")
     if cluster is not None and cluster.lease < 3 * cluster.poll:
         document.wrong("lease has to be three times poll at least", name, 0, "lease")
     document.check()

@@ -25,6 +25,7 @@ import msgspec
 
 from whesl.files import whole_file
 from whesl.managers.resource.port import JobRecord
+from whesl.model import handed_over
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
 _TICK = 0.2  # seconds between two checks for signals
@@ -43,6 +44,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         environment: variables that are exported to the command.
         nodes: number of nodes that the task needs.
         time_limit: minutes; None for the partition's default.
+        attempt: the attempt's number, 1 for the first one.
+        told: the directory of the task's records, for its report; None without one.
     """
 
     key: str
@@ -53,6 +56,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     nodes: int = 1
     time_limit: float | None = None
+    attempt: int = 1
+    told: Path | None = None
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,20 +161,40 @@ class Handing:
             lambda: cluster.submit(token, task.command, task.environment, task.nodes, task.time_limit)
         )
         submitted = time.time()
-        self._say(f"job {job_id} on {self._name}, {len(names)} files copied")
-        status = self._waited(cluster, token)
-        kept = [
-            name
-            for name in self._answered(lambda: cluster.written(token))
-            if any(fnmatch.fnmatchcase(name, pattern) for pattern in task.outputs)
-        ]
-        for name in kept:
-            self._answered(partial(cluster.get, token, name, _inside(task.directory, name)))
-        took = f"{time.time() - submitted:.0f} s after its submission"
         self._say(
-            f"job {job_id} on {self._name} ended with status {status} {took}, {len(kept)} files brought back"
+            f"job {job_id} on {self._name}, {len(names)} files copied; this job keeps its nodes meanwhile"
+        )
+        status, kept = None, 0
+        try:
+            status = self._waited(cluster, token)
+            for name in self._answered(lambda: cluster.written(token)):
+                if any(fnmatch.fnmatchcase(name, pattern) for pattern in task.outputs):
+                    self._answered(partial(cluster.get, token, name, _inside(task.directory, name)))
+                    kept += 1
+        finally:
+            took = time.time() - submitted
+            self._tell(job_id, submitted, took, status, kept)
+        self._say(
+            f"job {job_id} on {self._name} ended with status {status} {took:.0f} s after its submission, "
+            f"{kept} files brought back"
         )
         return status
+
+    def _tell(self, job: str, submitted: float, seconds: float, status: int | None, files: int) -> None:
+        """Write the record for the task's report; a full disk does not fail the attempt."""
+        if self._task.told is None:
+            return
+        record = handed_over.HandedOver(
+            attempt=self._task.attempt,
+            cluster=self._name,
+            job=job,
+            submitted=submitted,
+            seconds=seconds,
+            status=status,
+            files=files,
+        )
+        with contextlib.suppress(OSError), (self._task.told / handed_over.FILE).open("ab") as file:
+            file.write(msgspec.json.encode(record) + b"\n")
 
     def _waited(self, cluster: Cluster, token: str) -> int:
         """Wait until the task has ended, and return its exit status."""

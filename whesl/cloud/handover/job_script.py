@@ -15,7 +15,6 @@ _SCRIPT = """\
 cd {place} || exit 75
 mkdir claimed 2>/dev/null || exit 75  # given up, or run before
 touch -d '2 seconds ago' begun
-{setup}
 (
   cd work || exit 75
   {exports}exec {command}
@@ -23,7 +22,7 @@ touch -d '2 seconds ago' begun
 program=$!
 while sleep {look}; do  # nobody has looked at this run for {lease} s: it has no owner any more
   touch now
-  [ $(($(stat -c %Y now) - $(stat -c %Y alive))) -lt {lease} ] || scancel "$SLURM_JOB_ID"
+  [ $(($(stat -c %Y now) - $(stat -c %Y alive))) -lt {lease} ] || {ends_itself}
 done &
 watcher=$!
 wait $program
@@ -36,7 +35,11 @@ exit $status
 
 
 def script(
-    place: str, command: Sequence[str], environment: Mapping[str, str], setup: str, lease: float
+    place: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    lease: float,
+    ends_itself: str,
 ) -> str:
     """Return the batch script's text.
 
@@ -44,15 +47,15 @@ def script(
         place: the run's directory on the other cluster.
         command: the task's command, which runs in ``work``.
         environment: variables that are exported to the command.
-        setup: shell commands that run before the command.
         lease: seconds after which the job ends itself when no process has touched ``alive``.
+        ends_itself: the shell command by which the job cancels itself.
     """
     exports = "".join(f"export {name}={shlex.quote(value)}; " for name, value in environment.items())
     return _SCRIPT.format(
         place=shlex.quote(place),
-        setup=setup,
         exports=exports,
         command=shlex.join(command),
         look=f"{max(1.0, lease / 10):g}",
         lease=round(lease),
+        ends_itself=ends_itself,
     )

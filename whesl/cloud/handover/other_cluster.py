@@ -11,8 +11,9 @@ from whesl.cloud.handover.clusters import Cluster
 from whesl.cloud.handover.job_script import script
 from whesl.cloud.transfer.port import Digest
 from whesl.cloud.transfer.ssh import SshStore
-from whesl.managers.resource.port import JobRecord, JobRequest
-from whesl.managers.resource.slurm.scheduler import SlurmScheduler
+from whesl.managers.resource import scheduler
+from whesl.managers.resource.manager_table import manager
+from whesl.managers.resource.port import Closing, JobRecord, JobRequest
 
 _MOST = 1 << 20  # bytes of output for each look
 
@@ -33,7 +34,7 @@ class OtherCluster:
             port=there.port or 22,
             options=settings.ssh_options,
         )
-        self._scheduler = SlurmScheduler(through=self._words)
+        self._scheduler = scheduler(settings.manager, through=self._words)
 
     def _words(self, command: Sequence[str]) -> list[str]:
         return self._store.words("\n".join((self._settings.setup, shlex.join(command))))
@@ -70,13 +71,15 @@ class OtherCluster:
             time_limit: minutes; None for the partition's default.
         """
         settings, place = self._settings, self._store.path(run)
-        text = script(place, command, environment, settings.setup, settings.lease)
+        ends_itself = manager(settings.manager).ends_itself
+        text = script(place, command, environment, settings.lease, ends_itself)
         self._store.write(f"{run}/job.sh", text.encode())
         self._store.write(f"{run}/alive", b"")
         return self._scheduler.submit(
             JobRequest(
                 token=run,
                 script=f"{place}/job.sh",
+                text=text,
                 name=run,
                 workdir=place,
                 nodes=nodes,
@@ -123,4 +126,6 @@ class OtherCluster:
 
     def close(self) -> None:
         """End the connection."""
+        if isinstance(self._scheduler, Closing):
+            self._scheduler.close()
         self._store.close()

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from whesl.model.errors import CouldNotObserveError
+
+# Turns a command into the command that runs it on another host by ssh.
+Through = Callable[[Sequence[str]], Sequence[str]]
+_UNREACHED = 255  # ssh's status when the connection failed: ssh(1), "EXIT STATUS"
 
 
 def call(
@@ -17,6 +21,8 @@ def call(
     missing: str,
     cwd: str | None = None,
     text: str = "",
+    through: Through | None = None,
+    forms: Mapping[str, str] = {},
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end and return its status, output and errors.
 
@@ -28,12 +34,17 @@ def call(
         missing: the hint for users when the command cannot be started.
         cwd: the command's working directory; None for the caller's.
         text: the command's standard input.
+        through: None for a command of this host.
+        forms: those variables of ``environ`` that a command on another host needs, too.
 
     Raises CouldNotObserveError without an answer: the command may still have taken effect.
     """
+    words = command
+    if through is not None:
+        words = through(["env", *(f"{name}={value}" for name, value in forms.items()), *command])
     try:
-        return subprocess.run(
-            command,
+        done = subprocess.run(
+            words,
             env=environ,
             cwd=cwd,
             input=text,
@@ -46,5 +57,8 @@ def call(
     except subprocess.TimeoutExpired:
         raise CouldNotObserveError(f"{command[0]} did not answer within {timeout:g} s", hint=silent) from None
     except OSError as error:
-        message = f"{command[0]} could not be started: {error.strerror}"
+        message = f"{words[0]} could not be started: {error.strerror}"
         raise CouldNotObserveError(message, hint=missing) from None
+    if through is not None and done.returncode == _UNREACHED:
+        raise CouldNotObserveError(f"{command[0]} was not reached: {done.stderr.strip()}")
+    return done

@@ -19,8 +19,6 @@ INSTANCE = "flux"
 ID, NODE, SCRIPT, END = "id", "node", "script", "end"
 # More kinds: the index of a job array's element, the array's number of elements, and the job's number of
 # components (a component's nodes cannot replace nodes of another component).
-# More kinds: the index of a job array's element, the array's number of elements, and the job's number of
-# components (a component's nodes cannot replace nodes of another component).
 ELEMENT, ELEMENTS, COMPONENTS = "element", "elements", "components"
 _SLURM = {
     ID: "SLURM_JOB_ID",
@@ -52,6 +50,8 @@ class Manager:
         holds_flux: whether a job may hold a Flux instance that runs its tasks' steps.
         poll: seconds between two looks at jobs.
         node_lost: the manager's name for the state of a job that ended by a lost node; "" where it has none.
+        ends_itself: the shell command by which a job's script cancels its own job; "" where the scheduler
+            cannot be reached by ssh (its class takes no ``through``).
         embedded: whether WHESL can start a private cluster of this manager for one run.
         user_instances: whether users start instances of this manager, in which they choose the scheduler.
     """
@@ -72,6 +72,7 @@ class Manager:
         holds_flux: bool = False,
         poll: float = 5.0,
         node_lost: str = "",
+        ends_itself: str = "",
         embedded: bool = False,
         user_instances: bool = False,
     ) -> None:
@@ -88,6 +89,7 @@ class Manager:
         self.holds_flux = holds_flux
         self.poll = poll
         self.node_lost = node_lost
+        self.ends_itself = ends_itself
         self.embedded = embedded
         self.user_instances = user_instances
 
@@ -115,6 +117,7 @@ BUILT_IN = {
         files={"FLUX_URI": "local://"},
         command="flux",
         once=("flux", "run", "-N1", "-n1"),
+        ends_itself='flux --parent cancel "$(flux getattr jobid)"',
         user_instances=True,
     ),
     "pbs": Manager(
@@ -125,6 +128,7 @@ BUILT_IN = {
         files={"PBS_CONF_FILE": ""},
         tells={ID: "PBS_JOBID", ELEMENT: "PBS_ARRAY_INDEX"},
         command="qsub",
+        ends_itself='qdel "$PBS_JOBID"',
     ),
     "slurm": Manager(
         "whesl.managers.resource.slurm.scheduler:SlurmScheduler",
@@ -136,6 +140,7 @@ BUILT_IN = {
         tells=_SLURM,
         once=_SRUN,
         node_lost="NODE_FAIL",
+        ends_itself='scancel "$SLURM_JOB_ID"',
         early=True,
         holds_flux=True,
     ),

@@ -35,13 +35,27 @@ TIMEOUT = 35.0
 # The most starts of the program within a minute.
 STARTS = 5
 _MINUTE = 60.0
-_PROGRAM = ("flux", "python", str(Path(__file__).with_name("bridge_program.py")))
+PROGRAM = ("flux", "python", str(Path(__file__).with_name("bridge_program.py")))
 _HINT = "does `flux uptime` answer here?"
 # Seconds after which a program without calls or listening is ended: well above the pause between two looks at
 # the nodes, and long enough that single calls start a program at most twice a minute.
 IDLE = 20.0
 # The most events that are kept, so that events that are never fetched do not fill the memory.
 _KEPT = 10_000
+
+
+def portable_program() -> tuple[str, ...]:
+    """Return the program's command line for a host without WHESL: its source is an argument."""
+    base, program = (
+        Path(__file__).with_name(f"{name}.py").read_text() for name in ("bridge_base", "bridge_program")
+    )
+    source = (
+        "import sys, types\n"
+        "base = sys.modules['bridge_base'] = types.ModuleType('bridge_base')\n"
+        f"exec({base!r}, base.__dict__)\n"
+        f"exec({program!r})"
+    )
+    return ("flux", "python", "-c", source)
 
 
 class FluxRefusedError(RefusedError):
@@ -115,7 +129,7 @@ class Bridge:
         *,
         timeout: float = TIMEOUT,
         idle: float | None = None,
-        program: Sequence[str] = _PROGRAM,
+        program: Sequence[str] = PROGRAM,
     ) -> None:
         self._environ = dict(environ)
         self._program = [*program, *([uri] if uri else [])]

@@ -15,9 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whesl.managers.resource import cluster_environment
+from whesl.managers.resource import cluster_environment, command_call
+from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.flux import flux_command_output
-from whesl.managers.resource.flux.bridge_client import TIMEOUT, Bridge, FluxRefusedError
+from whesl.managers.resource.flux.bridge_client import (
+    PROGRAM,
+    TIMEOUT,
+    Bridge,
+    FluxRefusedError,
+    portable_program,
+)
 from whesl.managers.resource.flux.exec_steps import idset
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
@@ -45,6 +52,7 @@ class FluxScheduler:
         timeout: seconds after which Flux counts as not answering.
         settle: seconds of searching for a submission without a reply before it counts as not made.
         sleep: waits between two searches, for a number of seconds.
+        through: runs Flux's commands on another host, whose environment the jobs then have.
     """
 
     name = "flux"
@@ -56,11 +64,14 @@ class FluxScheduler:
         timeout: float = TIMEOUT,
         settle: float = 10.0,
         sleep: Callable[[float], None] = time.sleep,
+        through: Through | None = None,
     ) -> None:
         self._environ = dict(os.environ if environ is None else environ)
-        self._bridge = Bridge(self._environ, timeout=timeout)
+        program = PROGRAM if through is None else through(portable_program())
+        self._bridge = Bridge(self._environ, timeout=timeout, program=program)
         self._settle = settle
         self._sleep = sleep
+        self._through = through
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> FluxScheduler:
@@ -92,7 +103,7 @@ class FluxScheduler:
 
         Raises TransientError when the job was surely not accepted.
         """
-        job = submission(request, self._environ)
+        job = submission(request, self._submitters())
         if (known := self.find(request.token)) is not None:
             return known.id
         try:
@@ -106,9 +117,23 @@ class FluxScheduler:
         Flux has no dry run: its queues and the site's validators judge only real submissions. A job of
         urgency 0 never starts.
         """
-        job = submission(request, self._environ)
+        job = submission(request, self._submitters())
         known_as = str(self._bridge.call("submit", held=True, **job))
         self.cancel(known_as)
+
+    def _submitters(self) -> Mapping[str, str]:
+        """Return the environment that jobs get. Raises CouldNotObserveError."""
+        if self._through is None:
+            return self._environ
+        told = command_call.call(
+            ["env", "-0"],
+            self._environ,
+            timeout=TIMEOUT,
+            silent="does ssh answer?",
+            missing="install ssh",
+            through=self._through,
+        )
+        return dict(line.split("=", 1) for line in told.stdout.split("\0") if "=" in line)
 
     def _look_again(self, token: str, cause: WheslError) -> str:
         """Return the id of a job whose submission got no reply; never submits."""
@@ -247,12 +272,7 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
             f"Flux is not asked for {', '.join(unknown)}",
             hint="leave it out: a job gets whole nodes, and account names its bank",
         )
-    try:
-        script = Path(request.script).read_text()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the script cannot be read: {request.script}: {error}") from None
-    if not script.startswith("#!"):
-        raise UsageError(f"the script does not begin with #!: {request.script}")
+    script = request.script_text()
     inherited = {name: value for name, value in environ.items() if not name.startswith(_OUTER)}
     return {
         "script": script,

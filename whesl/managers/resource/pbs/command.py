@@ -52,14 +52,23 @@ class PbsCommands:
     Args:
         environ: the environment of the commands; PBS_CONF_FILE, PBS_SERVER and PATH in it choose the server.
         timeout: seconds after which a command counts as unanswered.
+        through: turns a command into the command that runs it on another host by ssh; None for this host.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        through: command_call.Through | None = None,
+    ) -> None:
         base = os.environ if environ is None else environ
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # PBS prints times in words; the locale makes the names of days and months English.
-        self.environ = {**kept, "LC_ALL": "C.UTF-8"}
+        self._forms = {"LC_ALL": "C.UTF-8"}
+        self.environ = {**kept, **self._forms}
         self._timeout = timeout
+        self._through = through
 
     def run(
         self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None, text: str = ""
@@ -101,6 +110,8 @@ class PbsCommands:
             missing="load the module of PBS, or put PBS's commands on PATH",
             cwd=cwd,
             text=text,
+            through=self._through,
+            forms=self._forms,
         )
         return done.returncode, done.stdout, done.stderr
 

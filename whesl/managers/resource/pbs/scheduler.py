@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from whesl.managers.resource import cluster_environment
+from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, DeniedError, NoSuchJobError, PbsCommands, failure
@@ -38,6 +39,7 @@ class PbsScheduler:
         settle: seconds of looking for the job of a submission without a reply, before it counts as not
             submitted.
         sleep: called with the seconds between two looks.
+        through: runs the commands on another host (``PbsCommands``).
     """
 
     name = "pbs"
@@ -49,8 +51,10 @@ class PbsScheduler:
         timeout: float = TIMEOUT,
         settle: float = 20.0,
         sleep: Callable[[float], None] = time.sleep,
+        through: Through | None = None,
     ) -> None:
-        self._commands = PbsCommands(environ, timeout=timeout)
+        self._commands = PbsCommands(environ, timeout=timeout, through=through)
+        self._through = through
         self._settle = settle
         self._sleep = sleep
 
@@ -75,7 +79,13 @@ class PbsScheduler:
         workdir = request.workdir or os.getcwd()  # noqa: PTH109  # a text is wanted
         qsub, *words = submission(request, workdir, self._chosen(request))
         try:
-            reply = self._commands.run(qsub, *options, *words, environ=request.environment, cwd=workdir)
+            reply = self._commands.run(
+                qsub,
+                *options,
+                *words,
+                environ=request.environment,
+                cwd=None if self._through else workdir,
+            )
         except RefusedError as error:
             if request.partition and "queue" in error.message.lower():
                 raise RefusedError(f"{error.message}: partition {request.partition}") from None
@@ -114,7 +124,9 @@ class PbsScheduler:
 
         Where a site keeps no history (job_history_enable), a job is unknown once it has ended.
         """
-        listed = self._commands.run("qselect", "-x", "-u", getpass.getuser()).split()
+        # This host's user may have another name on the commands' host.
+        user = self._commands.run("id", "-un").strip() if self._through else getpass.getuser()
+        listed = self._commands.run("qselect", "-x", "-u", user).split()
         found = [record for record in self.jobs(listed).values() if record.token == token]
         # Another client may have submitted the token twice: the newest job counts, and living ones first.
         return max(found, key=lambda record: (not record.state.ended, record.submitted), default=None)

@@ -93,13 +93,8 @@ def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], li
     Resources that the request sets are left out, because qsub refuses a resource twice. Variables are
     returned separately, because only qsub's last list of variables counts.
     """
-    try:
-        text = Path(request.script).read_text(errors="surrogateescape")
-    except OSError as error:
-        raise UsageError(f"the script cannot be read: {request.script}: {error}") from None
+    text = request.script_text("surrogateescape")
     first = text.split("\n", 1)[0]
-    if not first.startswith("#!"):
-        raise UsageError(f"the script does not begin with #!: {request.script}")
     # The kernel passes everything after the first word as one argument.
     interpreter = first[2:].strip().split(None, 1)
     own: list[str] = []

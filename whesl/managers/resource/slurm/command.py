@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from whesl.managers.resource import command_call
 from whesl.managers.resource.slurm import slurm_command_output
@@ -13,7 +13,6 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 # Seconds. Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
 TIMEOUT = 35.0
 _HINT = "is slurmctld up? try: scontrol ping"
-_UNREACHED = 255  # ssh's status when the connection failed: ssh(1), "EXIT STATUS"
 _DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
 
 
@@ -41,7 +40,7 @@ class SlurmCommands:
         *,
         timeout: float = TIMEOUT,
         cluster: str = "",
-        through: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        through: command_call.Through | None = None,
     ) -> None:
         base = os.environ if environ is None else environ
         # A user's defaults for Slurm's commands (formats, partitions, states) would change their output.
@@ -80,21 +79,16 @@ class SlurmCommands:
         self._unchecked = ""
 
     def _run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
-        words: Sequence[str] = command
-        if self._through is not None:
-            words = self._through(
-                ["env", *(f"{name}={value}" for name, value in self._forms.items()), *command]
-            )
         result = command_call.call(
-            words,
+            command,
             {**self.environ, **(environ or {})},
             timeout=self._timeout,
             silent=_HINT,
             missing="load the Slurm module, or put Slurm's commands on PATH",
             cwd=cwd,
+            through=self._through,
+            forms=self._forms,
         )
-        if self._through is not None and result.returncode == _UNREACHED:
-            raise CouldNotObserveError(f"{command[0]} was not reached: {result.stderr.strip()}")
         if result.returncode != 0:
             raise failure(command[0], result.returncode, result.stderr)
         return result.stdout

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from whesl.managers.resource import cluster_environment
+from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.manager_table import CLUSTER_NAME
 from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
@@ -58,7 +59,7 @@ class SlurmScheduler:
         settle: float = 20.0,
         sleep: Callable[[float], None] = time.sleep,
         cluster: str = "",
-        through: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        through: Through | None = None,
     ) -> None:
         self._commands = SlurmCommands(environ, timeout=timeout, cluster=cluster, through=through)
         self._bindings = None if through else Bindings(self._commands)
