@@ -10,12 +10,10 @@ never means "gone"), RefusedError when it refused, TransientError when the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from whesl.model.errors import UsageError
 from whesl.model.states import JobState, NodeState
 
 
@@ -66,20 +64,6 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     after_ok: tuple[str, ...] = ()
     requeue: bool = False
     demands: Demands = Demands()
-
-    def script_text(self, errors: str = "strict") -> str:
-        """Return the script's text. Raises UsageError for a script that is unreadable or names no program.
-
-        Args:
-            errors: how to read bytes that are not UTF-8, as ``bytes.decode`` takes it.
-        """
-        try:
-            text = self.text or Path(self.script).read_text(errors=errors)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"the script cannot be read: {self.script}: {error}") from None
-        if not text.startswith("#!"):
-            raise UsageError(f"the script does not begin with #!: {self.script}")
-        return text
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):

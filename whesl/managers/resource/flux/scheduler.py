@@ -28,6 +28,7 @@ from whesl.managers.resource.flux.bridge_client import (
 from whesl.managers.resource.flux.exec_steps import idset
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
+from whesl.managers.resource.request_script import script_text
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
 # Days after its end for which a job can be found by its token.
@@ -272,7 +273,7 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
             f"Flux is not asked for {', '.join(unknown)}",
             hint="leave it out: a job gets whole nodes, and account names its bank",
         )
-    script = request.script_text()
+    script = script_text(request)
     inherited = {name: value for name, value in environ.items() if not name.startswith(_OUTER)}
     return {
         "script": script,

@@ -10,6 +10,7 @@ from pathlib import Path
 from whesl.managers.resource.pbs.records import TOKEN
 from whesl.managers.resource.pbs.select import Chunk, parse, written
 from whesl.managers.resource.port import JobRequest
+from whesl.managers.resource.request_script import script_text
 from whesl.model.errors import UsageError
 
 _START = 'cd "$1" || exit 1; shift; exec "$@"'
@@ -93,7 +94,7 @@ def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], li
     Resources that the request sets are left out, because qsub refuses a resource twice. Variables are
     returned separately, because only qsub's last list of variables counts.
     """
-    text = request.script_text("surrogateescape")
+    text = script_text(request, "surrogateescape")
     first = text.split("\n", 1)[0]
     # The kernel passes everything after the first word as one argument.
     interpreter = first[2:].strip().split(None, 1)
