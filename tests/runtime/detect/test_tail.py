@@ -14,7 +14,8 @@ import pytest
 
 from whesl.runtime.detect import tail
 from whesl.runtime.detect.filesystem_type import magic_of, mount_source
-from whesl.runtime.detect.tail import FASTEST, SAFETY, SLOWEST, Chunk, Tailer
+from whesl.runtime.detect.followed_file import FASTEST, Chunk
+from whesl.runtime.detect.tail import SAFETY, SLOWEST, Tailer
 
 DEADLINE = 60.0  # seconds that a test waits for what must come
 

@@ -7,6 +7,7 @@ healthy attempts were ended until the budget was spent. Lines from before WHESL 
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,16 +22,23 @@ from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.runtime.detect import named_files, old_files
 from whesl.runtime.detect.task_watch import Watch
 
-FILE = Source(stream=Stream.FILE, path="run.log")
-BAD = LogDetection(patterns=(Pattern(text="bad"),), source=FILE, span=SPAN)
-RULES = spec(exception("BAD", BAD))
-
 
 class Log:
-    """A log whose lines are numbered, what is done with it, and who watches."""
+    """A log whose lines are numbered, what is done with it, and who watches.
 
-    def __init__(self, place: Path, tail: str) -> None:
+    Args:
+        place: the log's directory.
+        tail: ``auto`` or ``poll``.
+        named: the file in the rules; a pattern also names the log's rotated copies.
+    """
+
+    def __init__(self, place: Path, tail: str, named: str = "run.log") -> None:
+        source = Source(stream=Stream.FILE, path=named)
+        bad = LogDetection(patterns=(Pattern(text="bad"),), source=source, span=SPAN)
+        self.rules = spec(exception("BAD", bad))
         self.path = place / "run.log"
+        self.sources: dict[Source, str] = {source: str(place / named)}
+        self.named = named
         self.tail = tail
         self.numbers = itertools.count()
         self.due: list[str] = []  # lines that are to be judged
@@ -89,8 +97,43 @@ class Log:
         self.look()
         if self.path.exists():
             self.rotations += 1
-            self.path.rename(self.path.with_suffix(f".{self.rotations}"))
+            self.path.rename(self.rotated(self.rotations))
         self.path.write_text(self.lines(count))
+
+    def rotated(self, number: int) -> Path:
+        """The name of a rotated log, which the pattern of names matches."""
+        return self.path.with_name(self.named.replace("*", f"-{number}"))
+
+    def rotate_all(self, count: int) -> None:
+        """As logrotate: each rotated log gets the next number; the third one is removed."""
+        self.look()
+        for old, new in ((self.rotated(-2), self.rotated(-3)), (self.rotated(-1), self.rotated(-2))):
+            if old.exists():
+                old.rename(new)
+        if self.path.exists():
+            self.path.rename(self.rotated(-1))
+        self.path.write_text(self.lines(count))
+
+    def copy(self, count: int) -> None:
+        """A copy is kept; it is looked at while it is made, and the log goes on."""
+        if self.path.exists():
+            self.rotations += 1
+            copy = self.rotated(self.rotations)
+            content = self.path.read_bytes()
+            copy.write_bytes(content[: len(content) // 2])
+            self.look()
+            with copy.open("ab") as file:
+                file.write(content[len(content) // 2 :])
+        self.append(count)
+
+    def copy_and_truncate(self, count: int) -> None:
+        """As copytruncate, where the last lines before it are seen in the copy alone."""
+        self.append(count)
+        if self.path.exists():
+            self.rotations += 1
+            shutil.copyfile(self.path, self.rotated(self.rotations))
+        self.path.write_text("")
+        self.look()
 
     def remove(self, count: int) -> None:
         self.look()
@@ -103,6 +146,7 @@ class Log:
             return
         while True:
             self.clock += 2.0
+            self.watch.skim(self.clock)
             self.judged += [item.evidence[-1].line for item in self.watch.poll(self.clock)]
             due = self.watch.next_deadline(self.clock)
             if due is None or due > self.clock:
@@ -112,22 +156,20 @@ class Log:
         """What nobody has read of the one before is not the new one's."""
         self.look()
         if self.watch is None:
-            sources: dict[Source, str] = {FILE: str(self.path)}
-            self.watch = Watch(RULES, TASK, sources, "n1", self.clock, tail=self.tail)
+            self.watch = Watch(self.rules, TASK, self.sources, "n1", self.clock, tail=self.tail)
             self.runs = True
         else:
             self.watch.new_attempt(self.clock)
 
     def seen_late(self, deeds: list[tuple[Callable[[Log, int], None], int]]) -> None:
         """Begin an attempt whose watch is made when its program has done something already."""
-        before = old_files.positions([str(self.path)])
-        sizes = named_files.sizes([str(self.path)])
+        sizes = {**named_files.sizes(self.sources.values()), "stdout": 0}
+        before = old_files.positions(path for path in sizes if path != "stdout")
         self.runs = True
         for deed, count in deeds:
             deed(self, count)
-        sources: dict[Source, str] = {FILE: str(self.path)}
         self.watch = Watch(
-            RULES, TASK, sources, "n1", self.clock, tail=self.tail, offsets=sizes, before=before
+            self.rules, TASK, self.sources, "n1", self.clock, tail=self.tail, offsets=sizes, before=before
         )
 
     def restart(self, _count: int = 0) -> None:
@@ -136,8 +178,7 @@ class Log:
             return
         state = self.watch.snapshot()
         self.watch.close()
-        sources: dict[Source, str] = {FILE: str(self.path)}
-        self.watch = Watch(RULES, TASK, sources, "n1", self.clock, tail=self.tail)
+        self.watch = Watch(self.rules, TASK, self.sources, "n1", self.clock, tail=self.tail)
         self.watch.restore(state, self.clock)
 
 
@@ -203,6 +244,36 @@ def test_each_line_is_judged_once_however_late_the_first_look_comes(
         assert log.watch is not None
         log.watch.close()
     assert log.judged == log.due
+
+
+COPIES = (Log.rotate_all, Log.copy, Log.copy_and_truncate)
+
+
+@pytest.mark.parametrize("named", ["run.log*", "run*.log", "*run.log"])
+@given(
+    before=st.lists(st.tuples(st.sampled_from((*DEEDS[:8], *COPIES)), SIZES), max_size=3),
+    late=st.lists(
+        st.tuples(st.sampled_from((Log.append, Log.rotate, Log.copy_and_truncate)), SIZES), max_size=3
+    ),
+    deeds=st.lists(st.tuples(st.sampled_from((*DEEDS, *COPIES)), SIZES), max_size=8),
+)
+def test_rotated_copies_under_a_pattern_of_names_are_not_judged_again(
+    named: str,
+    before: list[tuple[Callable[[Log, int], None], int]],
+    late: list[tuple[Callable[[Log, int], None], int]],
+    deeds: list[tuple[Callable[[Log, int], None], int]],
+) -> None:
+    """Under ``run.log*`` the old faults in a rotated copy ended healthy attempts."""
+    with TemporaryDirectory() as place:
+        log = Log(Path(place), "auto", named)
+        for deed, lines in before:
+            deed(log, lines)
+        log.seen_late(late)
+        for deed, lines in (*deeds, (Log.look, 0)):
+            deed(log, lines)
+        assert log.watch is not None
+        log.watch.close()
+    assert sorted(log.judged) == sorted(log.due)
 
 
 def test_a_last_line_that_is_changed_in_its_place_makes_no_other_log(tmp_path: Path) -> None:

@@ -173,11 +173,6 @@ NOTATIONS = _table(
     (_PATHS, r"^'.*'$", "leave out the inner quotes"),
     (_PATHS, r"\.\w{1,4}(?:[,;:]\s*|\s+)(?=\S+\.\w+$) | :$", "write a detection for each of the names"),
     (_PATHS, r"\[[^\]]*$", "a [ begins a list of signs, as in [0-9]: close it, or write ?"),
-    (
-        _W.FILE,
-        r"\.(?:log|out|err)\*$",
-        "a rotated copy (run.log.1) is read anew as a file of its own: leave the * out",
-    ),
     (_W.FILE, r"[|<>]", "commands are not run here: write the file alone"),
     (_W.FILE, r"\$?\{[a-z]\w*\}", "write a variable of the job's environment, as $SLURM_JOB_NAME"),
     (_W.NO_LINES, r"^(?:stdout|stderr|output)$", "for the program's own output, leave out file and quotes"),

@@ -10,7 +10,7 @@ import stat
 
 TYPE_CHECKING = False  # the imports of typing and collections.abc take milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
 HEAD = 1024  # bytes of the mark at a file's beginning
@@ -20,6 +20,18 @@ END = 4096  # bytes of the mark at a file's end
 def positions(paths: Iterable[str]) -> list[dict[str, Any]]:
     """Return the ends of those files that are not empty, as positions for ``Tailer.restore``."""
     return [position for path in paths if (position := _position(path)) is not None]
+
+
+def gone(positions: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the positions whose file is no longer at its path."""
+    for position in positions:
+        try:
+            there = os.stat(position["path"])  # noqa: PTH116 - pathlib takes milliseconds to import
+        except OSError:
+            yield position
+        else:
+            if (there.st_dev, there.st_ino) != (position["device"], position["inode"]):
+                yield position
 
 
 def _position(path: str) -> dict[str, Any] | None:

@@ -24,7 +24,6 @@ import errno
 import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,20 @@ import inotify_simple
 
 from whesl.files import file_retry
 from whesl.runtime.detect.filesystem_type import REMOTE, magic_of
-from whesl.runtime.detect.followed_file import FollowedFile, Known, UnfitError, open_file
+from whesl.runtime.detect.followed_file import (
+    FASTEST,
+    Chunk,
+    FollowedFile,
+    FollowedPath,
+    Group,
+    Known,
+    UnfitError,
+    copies_last,
+    open_file,
+    saved,
+)
 
-FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls
+SLOWEST = 0.25  # seconds between two polls
 SAFETY = 1.0  # seconds between two checks of a path that inotify watches
 READ_SIZE = 1 << 20  # bytes of one read
 SEARCH_LIMIT = 10_000  # the most names of a directory that are searched for a rotated file
@@ -54,50 +64,17 @@ _MASK = (
 )
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Bytes of a file from ``offset``. ``rotated``: they begin another file, or the same file again."""
-
-    path: str
-    offset: int
-    data: bytes
-    rotated: bool = False
-
-
-@dataclass(eq=False)
-class _Followed:
-    """A path with its open files (the one being read, then its successors) and the time of the next check."""
-
-    path: str
-    files: list[FollowedFile] = field(default_factory=list)
-    fresh: bool = False  # the next chunk begins another file
-    suspect: bool = True  # the path may lead to another file now
-    more: bool = False  # the last read was full
-    interval: float = FASTEST
-    due: float = 0.0
-    problem: str = ""  # why the path cannot be read now
-    missed: str = ""  # a sentence on missed bytes
-    known: Known | None = None  # marks of the previous file, which was gone when the present one was found
-
-    @property
-    def file(self) -> FollowedFile | None:
-        return self.files[0] if self.files else None
-
-    @property
-    def polled(self) -> bool:
-        return any(file.watch is None for file in self.files) or not self.files
-
-
 class Tailer:
     """Follows several files. Not for use by several threads. Close it, or use it as a context manager."""
 
     def __init__(self, mode: str | None = None) -> None:
         """Start without a file. ``mode``: ``auto`` or ``poll``; None: the value of WHESL_TAIL."""
-        self._followed: dict[str, _Followed] = {}
-        self._watches: dict[int, list[_Followed]] = {}
+        self._followed: dict[str, FollowedPath] = {}
+        self._watches: dict[int, list[FollowedPath]] = {}
+        self._groups: dict[str, Group] = {}  # by pattern of file names
         # The events of the last pure growth: the next events are mostly equal.
         self._growth = b""
-        self._grown: tuple[_Followed, ...] = ()
+        self._grown: tuple[FollowedPath, ...] = ()
         self._inotify: Any = None
         if (mode or os.environ.get("WHESL_TAIL", "auto")) != "poll":
             try:
@@ -130,6 +107,7 @@ class Tailer:
         *,
         own: bool = False,
         position: Mapping[str, Any] | None = None,
+        pattern: str = "",
     ) -> int:
         """Follow a path and return the offset at which reading begins.
 
@@ -140,6 +118,8 @@ class Tailer:
             offset: the first byte to read; None: the present end.
             own: the offset counts only the task's own bytes in a file that other tasks append to.
             position: the file's marks at the offset (``old_files``), since it may have been replaced.
+            pattern: the pattern of file names that has led to the path. What was read of one of its files is
+                not read again under another name, nor in a copy.
         """
         before = self._followed.get(path)
         last = before.files[-1] if before is not None and before.files else None
@@ -147,7 +127,8 @@ class Tailer:
         if last is not None:
             known = last.known(last.size())
         self.unfollow(path)
-        followed = self._followed[path] = _Followed(path)
+        group = self._group(pattern) if pattern else None
+        followed = self._followed[path] = FollowedPath(path, group)
         self._open_first(followed)
         file = followed.file
         if file is None and position is not None:
@@ -165,6 +146,23 @@ class Tailer:
         if offset is None or offset <= size:
             file.begin(size if offset is None else offset)
         return file.offset
+
+    def leave(self, pattern: str, positions: Iterable[Mapping[str, Any]]) -> None:
+        """Remember contents as read, for the files of a pattern of file names.
+
+        Args:
+            pattern: the pattern.
+            positions: the contents' ends (``old_files.positions``).
+        """
+        for position in positions:
+            self._group(pattern).leave(position["path"], *saved(position))
+
+    def left(self) -> dict[str, list[dict[str, Any]]]:
+        """Return, by pattern of file names, the contents that were read, as JSON builtins for ``leave``."""
+        return {pattern: group.state() for pattern, group in self._groups.items()}
+
+    def _group(self, pattern: str) -> Group:
+        return self._groups.setdefault(pattern, Group())
 
     def unfollow(self, path: str) -> None:
         """Stop following a path; a path that is not followed is no error."""
@@ -201,7 +199,7 @@ class Tailer:
         """
         self._take_events()
         chunks: list[Chunk] = []
-        for followed in self._followed.values():
+        for followed in sorted(self._followed.values(), key=copies_last):
             # A due time far in the future means that the clock was set back.
             due = now >= followed.due or followed.due > now + 2 * SAFETY
             if force or followed.more or not followed.polled or due:
@@ -219,7 +217,7 @@ class Tailer:
         if grown is None:
             return None
         for followed in grown:
-            if followed.suspect or followed.fresh or followed.more or len(followed.files) != 1:
+            if followed.unsettled():
                 return None
         return [followed.path for followed in grown]
 
@@ -257,11 +255,12 @@ class Tailer:
     def unread(self) -> int:
         """Return the number of bytes that wait now, over all files and their successors."""
         total = 0
+        held = {file.identity for followed in self._followed.values() for file in followed.files}
         for followed in self._followed.values():
             with contextlib.suppress(OSError):  # a missing or invisible file has no bytes to read
                 total += sum(max(0, file.size() - file.offset) for file in followed.files)
                 there = Path(followed.path).stat()
-                if (there.st_dev, there.st_ino) not in {file.identity for file in followed.files}:
+                if (there.st_dev, there.st_ino) not in held:
                     total += there.st_size
         return total
 
@@ -272,22 +271,7 @@ class Tailer:
         """
         states = []
         for followed in self._followed.values():
-            file = followed.file if followed.known is None else None
-            known = followed.known or Known()
-            if file is not None:
-                known = file.as_read(min(file.offset, (restart or {}).get(followed.path, file.offset)))
-            device, inode = file.identity if file is not None else (0, 0)
-            states.append(
-                {
-                    "path": followed.path,
-                    "device": device,
-                    "inode": inode,
-                    "offset": known.offset,
-                    "head": known.head.hex(),
-                    "mark": known.mark.hex(),
-                    "fresh": followed.fresh,
-                }
-            )
+            states.append(followed.state((restart or {}).get(followed.path)))
         return states
 
     def restore(self, states: Iterable[Mapping[str, Any]]) -> None:
@@ -296,11 +280,10 @@ class Tailer:
         A renamed file is found by its inode in the same directory and read to its end before the new file.
         """
         for state in states:
-            path, identity = str(state["path"]), (int(state["device"]), int(state["inode"]))
-            head, mark = (bytes.fromhex(state[name]) for name in ("head", "mark"))
-            known = Known(int(state["offset"]), head, mark)
+            path, (identity, known) = str(state["path"]), saved(state)
+            group = self._followed[path].group if path in self._followed else None
             self.unfollow(path)
-            followed = self._followed[path] = _Followed(path, fresh=bool(state["fresh"]))
+            followed = self._followed[path] = FollowedPath(path, group, fresh=bool(state["fresh"]))
             self._open_first(followed)
             file = followed.file
             if identity == (0, 0):
@@ -309,10 +292,15 @@ class Tailer:
                 self._find_renamed(followed, identity, known)
             elif file.holds(known):
                 file.begin(known.offset)
+                file.elsewhere = int(state.get("elsewhere", 0))
             else:
                 followed.fresh = True
+                if group is not None:
+                    group.leave(path, identity, known)
 
-    def _find_renamed(self, followed: _Followed, identity: tuple[int, int], known: Known) -> None:
+    def _find_renamed(self, followed: FollowedPath, identity: tuple[int, int], known: Known) -> None:
+        while followed.files:  # the present file follows the old one, unless another path has led to it
+            self._drop(followed)
         directory = Path(followed.path).parent
         old = None
         try:
@@ -323,16 +311,18 @@ class Tailer:
                         break
         except (OSError, UnfitError):
             old = None
-        if old is not None and old.identity == identity and old.size() >= known.offset:
+        if old is not None and old.identity == identity and old.holds(known):
             old.begin(known.offset)
-            self._take(followed, old, first=True)
+            self._take(followed, old)
             return
         if old is not None:
             file_retry.close(old.handle)
         followed.known = known
+        if followed.group is not None:
+            followed.group.leave(followed.path, identity, known)
         followed.missed = f"rotated away unseen after byte {known.offset}: lines may have been missed"
 
-    def _take_events(self) -> Sequence[_Followed] | None:
+    def _take_events(self) -> Sequence[FollowedPath] | None:
         """Handle the kernel's events, and return the grown files; None when there were other events."""
         if self._inotify is None:
             return ()
@@ -343,7 +333,7 @@ class Tailer:
         if content == self._growth:
             return self._grown
         growth = True
-        grown: dict[_Followed, None] = {}
+        grown: dict[FollowedPath, None] = {}
         position = 0
         while position < len(content):
             watch, mask, _, length = _EVENT.unpack_from(content, position)
@@ -360,7 +350,7 @@ class Tailer:
         self._growth, self._grown = content, tuple(grown)
         return self._grown
 
-    def _schedule(self, followed: _Followed, now: float, active: bool) -> None:
+    def _schedule(self, followed: FollowedPath, now: float, active: bool) -> None:
         unsettled = followed.polled or followed.suspect
         if active:
             followed.interval = FASTEST
@@ -368,7 +358,7 @@ class Tailer:
             followed.interval = min(followed.interval * 2, SLOWEST)
         followed.due = now + (followed.interval if unsettled else SAFETY)
 
-    def _read(self, followed: _Followed, now: float, size: int, force: bool) -> list[Chunk]:
+    def _read(self, followed: FollowedPath, now: float, size: int, force: bool) -> list[Chunk]:
         followed.more = False
         try:
             if force or followed.polled or followed.suspect or now >= followed.due:
@@ -376,21 +366,22 @@ class Tailer:
             known = followed.known
             if known is not None and followed.file is not None and followed.file.size():
                 kept = followed.file.kept(known.mark, whole=len(known.mark) == known.offset)
-                if self._succeed(followed, known, kept):
+                if followed.succeed(known, kept):
                     followed.missed = ""
-            chunks = self._read_on(followed, size)
+            chunks = followed.read_on(size, self._others(followed))
             while any(file.size() for file in followed.files[1:]):
                 # Read once more: bytes may have been written before the new file had any.
-                chunks = chunks or self._read_on(followed, size)
+                chunks = chunks or followed.read_on(size, self._others(followed))
                 if chunks:
                     followed.more = True  # this change's event may have been handled already
                     break
                 old = followed.files[0]
                 known = followed.known or old.as_read(old.offset)
                 kept = old.kept_in(followed.files[1])
+                followed.leave()
                 self._drop(followed)
-                self._succeed(followed, known, kept)
-                chunks = self._read_on(followed, size)
+                followed.succeed(known, kept)
+                chunks = followed.read_on(size, self._others(followed))
         except OSError as error:
             followed.problem = _said(error)
             followed.more = isinstance(
@@ -403,42 +394,7 @@ class Tailer:
             return []
         return chunks
 
-    def _read_on(self, followed: _Followed, size: int) -> list[Chunk]:
-        file = followed.file
-        if file is None:
-            return []
-        if file.written_anew():
-            known = file.as_read(file.offset)
-            file.begin(0)
-            if not file.size():  # a program may write old lines into the emptied file again
-                followed.known = known
-                return []
-            followed.fresh = True
-        offset, rotated = file.offset, followed.fresh
-        data = file.read(size)
-        if not data and not rotated:
-            return []
-        followed.fresh = False
-        followed.more = len(data) == size
-        return [Chunk(followed.path, offset, data, rotated)]
-
-    @staticmethod
-    def _succeed(followed: _Followed, known: Known, kept: int) -> bool:
-        """Begin to read the file that replaces a file with known marks.
-
-        ``kept``: how many of its first bytes are the old file's last bytes. Returns whether it begins with
-        old bytes.
-        """
-        file = followed.files[0]
-        followed.known = None
-        if file.holds(known):
-            file.begin(known.offset)
-            return True
-        file.begin(kept)
-        followed.fresh = True
-        return bool(kept)
-
-    def _look(self, followed: _Followed) -> None:
+    def _look(self, followed: FollowedPath) -> None:
         """Open the file that the path leads to, if it is another file than before."""
         try:
             found = open_file(followed.path)
@@ -455,18 +411,35 @@ class Tailer:
         elif len(followed.files) >= QUEUE_LIMIT:
             file_retry.close(found.handle)
         else:
-            self._take(followed, found)
+            self._take_free(followed, found)
 
-    def _open_first(self, followed: _Followed) -> None:
+    def _others(self, followed: FollowedPath) -> list[FollowedPath]:
+        """Return the other paths of a path's group."""
+        group = followed.group
+        return [
+            other
+            for other in self._followed.values()
+            if group is not None and other.group is group and other is not followed
+        ]
+
+    def _take_free(self, followed: FollowedPath, file: FollowedFile) -> None:
+        """Take a file, unless it is still read under another name of the same pattern."""
+        if any(file.identity == each.identity for other in self._others(followed) for each in other.files):
+            followed.suspect = True
+            file_retry.close(file.handle)
+        else:
+            self._take(followed, file)
+
+    def _open_first(self, followed: FollowedPath) -> None:
         try:
-            self._take(followed, open_file(followed.path))
+            self._take_free(followed, open_file(followed.path))
         except FileNotFoundError:
             pass  # the file does not exist yet
         except (OSError, UnfitError) as error:
             followed.problem = _said(error)
 
-    def _take(self, followed: _Followed, file: FollowedFile, *, first: bool = False) -> None:
-        followed.files.insert(0 if first else len(followed.files), file)
+    def _take(self, followed: FollowedPath, file: FollowedFile) -> None:
+        followed.files.append(file)
         followed.suspect = True  # a rename before the watch has no event
         if self._inotify is None or magic_of(file.handle) in REMOTE:
             return
@@ -479,7 +452,7 @@ class Tailer:
         self._growth = b""
         self._watches.setdefault(watch, []).append(followed)
 
-    def _drop(self, followed: _Followed) -> None:
+    def _drop(self, followed: FollowedPath) -> None:
         """Close the first file of a path, if there is one."""
         if not followed.files:
             return

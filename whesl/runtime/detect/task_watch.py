@@ -18,11 +18,11 @@ from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
-from whesl.runtime.detect import named_files
+from whesl.runtime.detect import named_files, old_files
 from whesl.runtime.detect.core import DecisiveLines, Detectors
-from whesl.runtime.detect.followed_file import MARK
+from whesl.runtime.detect.followed_file import MARK, Chunk
 from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
-from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
+from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Tailer
 
 MOST_MATCHES = 1000  # the most matches of a file in one call, since the event loop has other work
 DRAIN_SIZE = 64 << 20  # the most bytes that one call of ``drain`` reads, since the event loop has other work
@@ -296,6 +296,7 @@ class Watch:
             "seen": msgspec.to_builtins(list(self._seen)),
             "detectors": self.detectors.snapshot(),
             "files": self._tailer.state(restart),
+            "left": self._tailer.left(),
             "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
         }
 
@@ -314,12 +315,14 @@ class Watch:
         self._seen |= set(msgspec.convert(state["seen"], list[Source]))
         self.detectors.restore(state["detectors"], now)
         known = {kept["path"] for kept in state["files"]}
+        for path, positions in state.get("left", {}).items():
+            self._tailer.leave(path, positions)
+        self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
         for path, sources in self._patterns.items():
             for name in named_files.found(path):
                 if name not in known:  # the file is new
                     self._readings.pop(name, None)
-                    self._follow(name, sources, 0)
-        self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
+                    self._follow(name, sources, 0, path)
         for path, kept in state["streams"].items():
             if path in self._readings:
                 self._readings[path].stream.restore(kept)
@@ -349,12 +352,20 @@ class Watch:
         for path, of in files.values():
             self._follow(path, of, offsets.get(path))
         for path, of in self._patterns.items():
+            self._tailer.leave(path, old_files.gone(self._before.values()))
             for name in named_files.found(path):
                 # With known offsets, a file without one is new.
-                self._follow(name, of, offsets.get(name, 0 if offsets else None))
+                self._follow(name, of, offsets.get(name, 0 if offsets else None), path)
 
-    def _follow(self, path: str, sources: list[Source], offset: int | None) -> None:
-        """Read a file from an offset on, or from its present end; a followed file continues."""
+    def _follow(self, path: str, sources: list[Source], offset: int | None, pattern: str = "") -> None:
+        """Read a file from an offset on, or from its present end; a followed file continues.
+
+        Args:
+            path: the file.
+            sources: what it is for the detections.
+            offset: the first byte to read; None: the present end.
+            pattern: the pattern of file names that has led to it.
+        """
         known = self._readings.get(path)
         if known is not None:
             sources = list(dict.fromkeys((*known.sources, *sources)))
@@ -364,7 +375,9 @@ class Watch:
         if known is not None and patterns == known.matcher.patterns:
             known.sources = sources
             return
-        begin = self._tailer.follow(path, offset, own=known is not None, position=self._before.get(path))
+        begin = self._tailer.follow(
+            path, offset, own=known is not None, position=self._before.get(path), pattern=pattern
+        )
         only_last = self.detectors.only_last()
         self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
 
@@ -381,7 +394,7 @@ class Watch:
             for name in names:
                 known = self._readings.get(name)
                 if known is None or not set(sources) <= set(known.sources):
-                    self._follow(name, sources, 0)
+                    self._follow(name, sources, 0, path)
 
     def _place(self, source: Source) -> str:
         if source.stream is not Stream.FILE or not source.path:
