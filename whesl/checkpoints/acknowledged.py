@@ -6,16 +6,13 @@ The store is a small file in the job's private directory, replaced and synced be
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
 from whesl.checkpoints.core.states_and_events import Known
 from whesl.runtime.wire import keys
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _NAME = "acknowledged"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import zmq
 
@@ -15,12 +16,7 @@ from whesl.checkpoints.rank_page import Page, Slot, SlotState
 from whesl.checkpoints.rank_writes import Writing
 from whesl.checkpoints.rendezvous import Address, find
 from whesl.runtime.wire.curve_sockets import ClientSocket
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from whesl.runtime.wire.keys import KeyPair
+from whesl.runtime.wire.keys import KeyPair
 
 # Seconds between two looks at the page: while a checkpoint is taken, after a change, and without changes.
 BUSY, CALM, REST = 0.001, 0.02, 0.5

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from whesl.checkpoints import messages, rendezvous
+from whesl.checkpoints.rendezvous import Address
 from whesl.model.errors import TransientError, UsageError
 from whesl.runtime.wire import keys
 from whesl.runtime.wire.curve_sockets import ClientSocket
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.checkpoints.rendezvous import Address
 
 PATIENCE = 10.0  # seconds to wait for an answer
 _AGAIN = 1.0  # seconds between two attempts to connect

@@ -13,22 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whesl.checkpoints import acknowledged, directory_lock, rendezvous
 from whesl.checkpoints.rank_page import alive
 from whesl.managers import resource
 from whesl.managers.resource import beside_program
-from whesl.managers.resource.port import Closing
+from whesl.managers.resource.port import Allocation, Closing
 from whesl.model.errors import TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from whesl.managers.resource.port import Allocation
 
 START = 120.0  # seconds until the coordinator has to listen; long, since a file system may be busy
 AGAIN, SELDOM = 0.5, 60.0  # seconds before a process that died twice is started again, and the longest

@@ -6,10 +6,7 @@ import ctypes
 import os
 import signal
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 AGAIN = 0.5  # seconds before a restart
 _PDEATHSIG = 1  # prctl(2)

@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 import shutil
 import zlib
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from whesl.files import file_retry
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 NAME = "manifest"
 BEGUN = "begun"  # name of an empty file, made first, whose time is the checkpoint's begin

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
@@ -21,9 +22,6 @@ from whesl.checkpoints.core.states_and_events import (
 )
 from whesl.checkpoints.manifest import Part
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Message = TypeVar("Message")
 

@@ -6,14 +6,11 @@ import math
 import shlex
 import subprocess
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from whesl.checkpoints.core.states_and_events import Migrated
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 RESERVE = 1.5  # factor of the longest measured duration that the next migration may take
 SLACK = 2.0  # additional seconds, which a busy host may add to the quickest command

@@ -13,15 +13,13 @@ import mmap
 import os
 import struct
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAGIC = 0x31304B434C534857
 IDLE = 2**64 - 1  # value for "no step is agreed on" and "no checkpoint to restore"

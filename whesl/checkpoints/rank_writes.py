@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whesl.checkpoints.rank_page import Slot, SlotState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def signs(pid: int) -> object | None:

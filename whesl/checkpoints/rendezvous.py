@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
@@ -13,10 +13,6 @@ from whesl.managers.resource import beside_program
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.runtime.wire import keys
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _LONGEST = 100  # largest number of characters of a name
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 from whesl.checkpoints import manifest
 from whesl.checkpoints.core.states_and_events import Sealed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from whesl.checkpoints.manifest import Manifest, Part
+from whesl.checkpoints.manifest import Manifest, Part
 
 
 class Sealing:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import zmq
 from msgspec.structs import replace
@@ -57,13 +59,8 @@ from whesl.checkpoints.sealing import Sealing
 from whesl.model.errors import WheslError
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.wire.curve_sockets import ServerSocket
+from whesl.runtime.wire.keys import UserKeys
 from whesl.runtime.wire.own_addresses import bracketed, own_addresses
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from whesl.runtime.wire.keys import UserKeys
 
 
 def _endpoints(host: str, port: int) -> tuple[str, ...]:

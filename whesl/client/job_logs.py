@@ -7,14 +7,11 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whesl.managers.resource.outcomes import lookup
+from whesl.managers.resource.outcomes.record import JobOutcome
 from whesl.model.errors import UsageError
 from whesl.runtime.diagnose.diagnosis_records import Accounting
-
-if TYPE_CHECKING:
-    from whesl.managers.resource.outcomes.record import JobOutcome
 
 _LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst", ".lz4")
 # Names of logs: PBS's job.o1234 and job.e1234-7, launchers' files of a rank, rotated logs.

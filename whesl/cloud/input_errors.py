@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 T = TypeVar("T")
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from whesl.cloud import prices as price_files
 from whesl.cloud.core import plan_menu, profile_estimation
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.plan_records import HOUR, FreeForecast, Profile
+from whesl.cloud.core.plan_menu import Case
+from whesl.cloud.core.plan_records import HOUR, FreeForecast, Profile, Workflow
 from whesl.cloud.core.stage_speed import cluster_nodes, paces
 from whesl.cloud.input_errors import Refusals, read_text
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from whesl.cloud.core.plan_menu import Case
-    from whesl.cloud.core.plan_records import Workflow
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR, "w": 168 * HOUR}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhdw])")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from whesl.cloud.core.plan_records import CLUSTER, Domain, Platform, PriceList, Processor
 from whesl.files import toml
 from whesl.files.toml import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _NAME = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']""")
 _HINT = "`whesl cloud prices` prints the file that is used without one, as an example"

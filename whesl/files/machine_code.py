@@ -8,11 +8,8 @@ import shutil
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
 

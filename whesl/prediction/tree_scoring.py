@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction import numba_jit as compilation
 from whesl.prediction.numba_jit import jit
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Rows = NDArray[np.float32]
+Rows = NDArray[np.float32]
 
 
 class Trees(NamedTuple):

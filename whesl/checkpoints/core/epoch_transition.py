@@ -6,7 +6,7 @@ Source: the dissertation, section 2.6 and Figure 2.9.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -26,10 +26,6 @@ from whesl.checkpoints.core.states_and_events import (
     State,
     Told,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # Seconds until a failed checkpoint is tried again: the first pause, doubled each time, and the longest pause.
 AGAIN, SELDOM = 1.0, 60.0

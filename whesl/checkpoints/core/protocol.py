@@ -9,7 +9,7 @@ dissertation, section 2.6 and Figure 2.9.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -41,10 +41,6 @@ from whesl.checkpoints.core.states_and_events import (
     Withdrawn,
 )
 from whesl.model.journal_record import assert_never
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _NAMED = 8  # largest number of nodes named in a refusal
 REPEATED = 0.05  # share of the time left by which a prediction has to be nearer to count as a new one

@@ -6,16 +6,14 @@ import importlib
 import io
 import json
 import threading
+from collections.abc import Callable
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from whesl.cli.lab import COMMANDS, lab
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KINDS = ("schedule", "workflow", "torus", "grid", "predict")
 # Values of a summary that differ from call to call, such as run times.

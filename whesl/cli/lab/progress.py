@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Console
 
 from whesl.cli.broken_pipe import steady
 from whesl.lab.execution.progress_interface import Progress, Silent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rich.console import Console
 
 # Seconds between two lines on a long stage, without a terminal.
 _PAUSE = 10.0

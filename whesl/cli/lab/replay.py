@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -16,15 +16,12 @@ from whesl.lab.readers import format_detection
 from whesl.lab.readers import machine_file as machines
 from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
-from whesl.lab.replay.policy_comparison import candidate
+from whesl.lab.replay.policy_comparison import Replay, candidate
 from whesl.lab.replay.policy_comparison import replay as run
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import write_page
 from whesl.lab.results.result_writers import as_json, markdown, write_jobs, write_summary, write_table
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from whesl.lab.replay.policy_comparison import Replay
 
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from whesl.model.errors import UsageError, WheslError
 from whesl.runtime.isolator.launch.options import OPTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _EXIT_STATUS = """\b
 Exit status: the task's own; 0 completed or skipped by a rule; 75 the job is

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -28,9 +28,6 @@ from whesl.model.states import TaskState
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.isolator.nodes import node_claims
 from whesl.runtime.wire import keys
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DAYS = 7.0
 _DAY = 86400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,12 +13,10 @@ from whesl.cli.options import EXISTING, FILE, FOLDER, PRINT_JSON, QUIET, SEED
 from whesl.cli.parameters import argument, option, parameters, required
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains import chains_file, synthetic, trial
+from whesl.prediction.log_chains.chains_file import Chain
+from whesl.prediction.log_chains.evaluation import Failure, Scores
 from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
 from whesl.prediction.log_chains.saved_state import Memory
-
-if TYPE_CHECKING:
-    from whesl.prediction.log_chains.chains_file import Chain
-    from whesl.prediction.log_chains.evaluation import Failure, Scores
 
 _LOG: tuple[Path, ...] = required("System log, also .xz.", "FILE", "--log", type=EXISTING)
 _FORM: str | None = option(

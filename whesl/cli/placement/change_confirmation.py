@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import click
 
 from whesl.model.errors import RefusedError
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 
 def confirmed(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core.plan_records import HOUR, Cost, Domain, PriceList, Schedule, Workflow
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.cloud.core.stage_speed import Pace
+from whesl.cloud.core.stage_speed import Pace
 
 _GB = 1e9
 

@@ -7,7 +7,7 @@ cloud backs up, and in their reserve before the deadline. All plans are simulate
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -29,12 +29,8 @@ from whesl.cloud.core.plan_records import (
 from whesl.cloud.core.plan_simulation import follow
 from whesl.cloud.core.stage_pipeline import hours as hours_text
 from whesl.cloud.core.stage_speed import Pace, critical_path
+from whesl.cloud.core.uncertainty import Draws
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from whesl.cloud.core.uncertainty import Draws
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75)
 BACKUPS = (0.0, 0.5, 1.0)

@@ -6,23 +6,18 @@ indivisible tasks add at the end is drawn at random.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core.cost import data_cost
+from whesl.cloud.core.plan_records import PriceList
 from whesl.cloud.core.scaler import LATE
-from whesl.cloud.core.stage_speed import SLACK, executor_tasks, request_hours
-from whesl.cloud.core.uncertainty import LOCAL, last_task
+from whesl.cloud.core.scaler_events import ScalerState
+from whesl.cloud.core.stage_speed import SLACK, Pace, executor_tasks, request_hours
+from whesl.cloud.core.uncertainty import LOCAL, Draws, last_task
 from whesl.prediction.numba_jit import jit_inner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.cloud.core.plan_records import PriceList
-    from whesl.cloud.core.scaler_events import ScalerState
-    from whesl.cloud.core.stage_speed import Pace
-    from whesl.cloud.core.uncertainty import Draws
 
 _STEP = 300.0
 _MANY = 30.0  # a Poisson distribution with a mean above this is replaced by its mean

@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core import stage_pipeline as pipeline
 from whesl.cloud.core.plan_records import CLUSTER, HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
 from whesl.cloud.core.stage_pipeline import Slots
-from whesl.cloud.core.stage_speed import executor_tasks
+from whesl.cloud.core.stage_speed import Pace, executor_tasks
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.cloud.core.stage_speed import Pace
 
 # A schedule with more slots than this is stored without slots.
 MOST_SLOTS = 2000

@@ -5,16 +5,14 @@ Figures 3.3 and 3.4 of the document. Times are seconds after the schedule's star
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core.plan_records import HOUR, Window
 from whesl.cloud.core.stage_speed import Pace, critical_path
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Tasks shorter than these seconds share a slot, which limits the number of slots.
 SHORTEST = 10.0

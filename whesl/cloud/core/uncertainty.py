@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.cloud.core.plan_records import CLUSTER, HOUR
-from whesl.cloud.core.stage_speed import critical_path
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.cloud.core.plan_records import FreeForecast, Profile
-    from whesl.cloud.core.stage_speed import Pace
+from whesl.cloud.core.plan_records import CLUSTER, HOUR, FreeForecast, Profile
+from whesl.cloud.core.stage_speed import Pace, critical_path
 
 # Correlation of the ranks of two successive hours among their quantiles (on Theta and Curie: 0.6 to 0.8).
 PERSISTENCE = 0.75

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.cloud.core.plan_records import DataFile, Task, Workflow
 from whesl.cloud.input_errors import read_text
@@ -11,9 +11,6 @@ from whesl.cloud.workflow.maestro import from_maestro
 from whesl.managers.workflow import wfcommons_reader
 from whesl.managers.workflow.maestro import study
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _HINT = "accepted are Maestro studies (.yaml), WfCommons executions (.json), tables of stages (.toml, .csv)"
 

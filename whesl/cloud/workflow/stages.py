@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from whesl.cloud.core.plan_records import Dependency, Processor, Stage, Task, Workflow
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # An edge is a barrier if each child task reads from at least this share of the parent stage's tasks.
 _BARRIER = 0.5

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,9 +15,6 @@ from whesl.cloud.input_errors import size
 from whesl.cloud.workflow.stages import cycle, order
 from whesl.files.toml import Document, converted
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _COLUMNS = (
     "name",

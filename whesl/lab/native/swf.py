@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.native.library import library, pointer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Rows(NamedTuple):

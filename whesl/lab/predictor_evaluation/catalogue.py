@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures import (
@@ -14,10 +14,8 @@ from whesl.prediction.failures import (
     recency,
     survival,
 )
-
-if TYPE_CHECKING:
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 
 BASE = "base"
 RECENCY = "recency"

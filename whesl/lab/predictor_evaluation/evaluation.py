@@ -9,28 +9,24 @@ past.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.predictor_evaluation import catalogue
+from whesl.lab.predictor_evaluation.catalogue import Asked
 from whesl.model.errors import UsageError
 from whesl.prediction.failures import measures
 from whesl.prediction.failures.compiled_predictor import by_node, rank
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.measures import Alarms, Calibration
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.predictor_evaluation.catalogue import Asked
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.measures import Alarms, Calibration
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _MOST = 1_000_000  # largest number of questions; beyond it, moments are left out evenly
 _DRAWS = 2000

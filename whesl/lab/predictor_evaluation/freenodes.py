@@ -10,28 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.files.whole_file import whole
+from whesl.lab.execution.progress_interface import Progress
 from whesl.model.errors import UsageError
 from whesl.prediction.free_nodes import conformal, features, forecast, forecast_ensemble, published_predictor
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.forecast import Learnable
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Jobs
 from whesl.prediction.free_nodes.rollforward import HOURS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.prediction.free_nodes.forecast import Learnable
-    from whesl.prediction.free_nodes.job_history import Jobs
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 COMPARED = ("persistence", "median", "climatology")
 ALL = ("forecast", *COMPARED, "last hour", "rolled forward")

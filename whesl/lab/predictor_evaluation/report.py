@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.predictor_evaluation.evaluation import Evaluation, Judged, Score
 from whesl.lab.results.page import Page, Section
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.prediction.failures import laws
 from whesl.prediction.failures.learned import LearnedPredictor
 from whesl.prediction.failures.periodic_and_survival_prediction import Filtered
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 from whesl.prediction.failures.survival import Survival
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.predictor_evaluation.evaluation import Evaluation, Judged, Score
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
 
 
 def verdict(evaluation: Evaluation) -> str:

@@ -10,21 +10,18 @@ import io
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.files.packed_text import unpacked
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.failures.failure_history import History, bursts, merged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 _LANL = "System,machine type,nodes"
 _FTA = "# event_id"

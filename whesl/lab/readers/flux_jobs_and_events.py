@@ -8,18 +8,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from whesl.lab.readers.failures import Malformed
+from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, finish, listed
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.readers.failures import Loaded
 
 _EVENT = re.compile(r"(\d+\.\d+) ([a-z-]+)((?: [a-z_-]+=.*)?)$")
 _PAIR = re.compile(r" ([a-z_-]+)=")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import tzinfo
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.files.packed_text import unpacked
 from whesl.lab.readers import swf
@@ -17,13 +20,7 @@ from whesl.lab.readers.job_records import Clock, State, content
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.free_nodes.job_history import DAY, Jobs, jobs
 
-if TYPE_CHECKING:
-    from datetime import tzinfo
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 GAP = 2 * DAY  # longest time without a submission, in seconds; a log with a longer gap lacks jobs
 SETTLED = 5 * DAY  # seconds after a gap until all jobs submitted before it have started

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import tzinfo
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.lab.readers import (
     failures,
@@ -11,15 +13,9 @@ from whesl.lab.readers import (
     pbs_accounting,
     slurm_jobs_and_events,
 )
+from whesl.lab.readers.failures import Loaded
 from whesl.lab.readers.job_records import COLUMNS, Clock, JobLog, content, finish, swf_log, table
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import tzinfo
-    from pathlib import Path
-
-    from whesl.lab.readers.failures import Loaded
 
 
 def read_jobs(path: Path, *, zone: tzinfo | None = None, strict: bool = False) -> JobLog:

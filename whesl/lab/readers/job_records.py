@@ -8,18 +8,16 @@ import io
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from whesl.files.packed_text import unpacked
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.swf import parse
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 COLUMNS = ("job", "submit", "start", "end", "nodes")
 

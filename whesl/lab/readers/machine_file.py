@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -10,9 +10,6 @@ import msgspec
 from whesl.files import toml
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _ACCEPTED = (
     'name = "site"; zone = "Europe/Berlin"; checkpoint = 3600; [[nodes]] names = "n[001-128]"; cpus = 64'

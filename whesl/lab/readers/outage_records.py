@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.prediction.failures.failure_history import merged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # Splits a name into texts and numbers, alternating.
 _PARTS = re.compile(r"([0-9]+)").split

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State
 from whesl.managers.resource import hostlist
 from whesl.managers.resource.pbs import accounting
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _STATES = {
     "COMPLETED": State.COMPLETED,

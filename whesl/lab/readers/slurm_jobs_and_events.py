@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from whesl.lab.readers.failures import Malformed
+from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from whesl.lab.readers.failures import Loaded
 
 Used = TypeVar("Used")
 _SACCT = "sacct -aDXP -S START -o JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"

@@ -8,14 +8,11 @@ predecessors, and the predecessors. Tasks transfer no data. ``#`` begins a comme
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.files.packed_text import text
 from whesl.lab.readers.workflow_graph import Graph, graph
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _HINT = "a .stg file: the number of tasks, then 'task time predecessors-count predecessors...' for each"
 

@@ -10,17 +10,14 @@ import contextlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.files.packed_text import unpacked
 from whesl.lab.native.swf import rows
 from whesl.lab.readers.failures import Malformed, shown
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FIELDS = (
     "job",

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.lab.readers.workflow_graph import Graph, graph
 from whesl.managers.workflow import wfcommons_reader
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def read(path: Path) -> Graph:

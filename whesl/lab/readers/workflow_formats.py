@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.lab.readers import stg, wfcommons
+from whesl.lab.readers.workflow_graph import Graph
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.readers.workflow_graph import Graph
 
 
 def read(path: Path) -> Graph:

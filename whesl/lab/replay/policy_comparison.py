@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import importlib.util
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.predictor_evaluation import catalogue
+from whesl.lab.replay.case_from_logs import Case
 from whesl.lab.replay.savings_bootstrap import PerJob, Saving, savings
 from whesl.lab.simulators.cluster import policy_object_event_loop
 from whesl.lab.simulators.cluster.measures import lost, outcome
 from whesl.lab.simulators.cluster.simulation import POLICIES, simulate
+from whesl.lab.simulators.cluster.simulation_records import Attempts
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.replay.case_from_logs import Case
-    from whesl.lab.simulators.cluster.simulation_records import Attempts
-    from whesl.placement.policies.port import Policy
-    from whesl.prediction.failures.port import Predictor
+from whesl.placement.policies.port import Policy
+from whesl.prediction.failures.port import Predictor
 
 ASKING = ("reliable",)
 PREDICTORS = ("none", "survival", "ffp", "exact", "aoa:A")

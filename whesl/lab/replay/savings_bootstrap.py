@@ -7,12 +7,10 @@ observations"), percentile intervals.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _DAY = 86400.0
 # Least number of blocks for a confidence interval.

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
 
 # The module of each experiment, which registers the experiment with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.predictor_evaluation import catalogue, report
 from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
 from whesl.lab.readers.failures import periods as windows
 from whesl.lab.readers.failures import read
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
-from whesl.lab.results.table_and_figure import Table
+from whesl.lab.results.table_and_figure import Cell, Figure, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Site, machines
 from whesl.prediction.failures import laws, periodic_and_survival_prediction
 from whesl.prediction.failures.periodic_failures import cycles, detect
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.results.table_and_figure import Cell, Figure
 
 _LANL = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 _MIRA = "mira/mira-fatal-events-2013-2016.csv.xz"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
 
+from whesl.lab.reproductions.registry import Finding
 from whesl.lab.reproductions.runner import Outcome, summed
 from whesl.lab.results.page import Lines, Page, Part, Section, write_page
 from whesl.lab.results.table_and_figure import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.lab.reproductions.registry import Finding
 
 HOLDS = {True: "holds", False: "does not hold", None: "cannot be shown here"}
 

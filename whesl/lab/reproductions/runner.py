@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -21,9 +22,6 @@ from whesl.lab.results.figures import write_figure
 from whesl.lab.results.result_writers import as_json, plain, write_table
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
+from xml.etree.ElementTree import Element
 
 from whesl import __version__
 from whesl.files.whole_file import write_text
@@ -14,11 +17,6 @@ from whesl.lab.results.result_writers import shown
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.report import markup
 from whesl.report.markup import el
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-    from xml.etree.ElementTree import Element
 
 
 @dataclass(frozen=True, slots=True)

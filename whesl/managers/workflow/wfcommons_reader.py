@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from whesl.files.packed_text import text
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _HINT = "WfCommons JSON (WfFormat 1.3 to 1.5) is accepted, for example from wfcommons/WfInstances"
 _SPECIFIED = "workflow.specification.tasks"

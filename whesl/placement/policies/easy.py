@@ -8,19 +8,13 @@ head will need.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.first_free import NONE, first_free
-from whesl.placement.policies.port import Decisions
+from whesl.placement.policies.port import Decisions, View
+from whesl.prediction.failures.port import Predictor
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.placement.policies.port import View
-    from whesl.prediction.failures.port import Predictor
 
 
 @jit

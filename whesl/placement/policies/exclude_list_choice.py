@@ -6,14 +6,10 @@ a budget for each partition, so that the job can run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.reliable import least_risk
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CLEARLY = 2.0  # factor on the machine's mean hazard from which a node is at risk (chosen)
 NOBODY = 2.0  # a threshold that no probability reaches

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from whesl.placement.policies.first_free import first_free
-
-if TYPE_CHECKING:
-    from whesl.placement.policies.port import Decisions, View
-    from whesl.prediction.failures.port import Predictor
+from whesl.placement.policies.port import Decisions, View
+from whesl.prediction.failures.port import Predictor
 
 
 class Fcfs:

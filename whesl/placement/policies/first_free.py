@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from whesl.placement.policies.port import Decisions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from whesl.placement.policies.port import View
-
+from whesl.placement.policies.port import Decisions, View
 
 NONE = Decisions(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
 

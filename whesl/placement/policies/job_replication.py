@@ -9,19 +9,13 @@ predictor that does not know periods, and Random without a predictor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.draws import mix
 from whesl.placement.policies.reliable import AFTERWARDS
-from whesl.prediction.failures.compiled_predictor import probability
+from whesl.prediction.failures.compiled_predictor import Compiled, probability
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.compiled_predictor import Compiled
 
 
 @jit

@@ -10,18 +10,14 @@ if that costs less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.reliable import expected_loss, worth_waiting
-from whesl.prediction.failures.compiled_predictor import probability
+from whesl.prediction.failures.compiled_predictor import Compiled, probability
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.compiled_predictor import Compiled
 
 
 class Ready(NamedTuple):

@@ -13,22 +13,17 @@ those
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.placement.policies.easy import may_overtake, reservation
-from whesl.placement.policies.port import Decisions
-from whesl.prediction.failures.compiled_predictor import probabilities
+from whesl.placement.policies.port import Decisions, View
+from whesl.prediction.failures.compiled_predictor import Compiled, probabilities
+from whesl.prediction.failures.port import Predictor
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.placement.policies.port import View
-    from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.port import Predictor
 
 AFTERWARDS = 1e-6
 CERTAIN = 1e-12

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 _LONGEST = 4096  # largest number of bytes read of a counter's file
 _DISKS = 64  # largest number of disks that smartctl is asked about

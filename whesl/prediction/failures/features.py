@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.failures.compiled_predictor import by_node, rank
+from whesl.prediction.failures.failure_history import History
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _HOUR, _DAY = 3600.0, 86400.0
 _OWN = (1, 7, 30, 90, 365)  # windows in days over which a node's own failures are counted

@@ -9,18 +9,14 @@ BlueGene/L (confidence of the balancing algorithm, accuracy of the tie-breaking 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from whesl.prediction.failures.failure_history import History
 
 
 class Given(ArrayPredictor):

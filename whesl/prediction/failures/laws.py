@@ -7,20 +7,16 @@ Source: Lawless, Statistical Models and Methods for Lifetime Data, chapters 3 to
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 # Ages in seconds at which cumulative hazards are tabulated: from ten seconds to 31 years, 2 % apart.
 AGES: Floats = np.concatenate([[0.0], np.geomspace(10.0, 1e9, 931)])

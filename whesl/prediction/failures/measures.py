@@ -6,19 +6,16 @@ Failure Prediction Methods, 2010; Brier's score with its decomposition as in Mur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from whesl.prediction.failures.compiled_predictor import by_node, rank
+from whesl.prediction.failures.failure_history import History
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from whesl.prediction.failures.failure_history import History
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 class Oblivious(NamedTuple):

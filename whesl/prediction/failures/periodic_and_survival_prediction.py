@@ -6,24 +6,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.failures import survival
+from whesl.prediction.failures.compiled_predictor import Compiled
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.periodic_failures import CHI2, Cycle, cycles, followers
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.survival import By, Survival
+from whesl.prediction.failures.survival import By, Survival
 
 
 class Filtered(ArrayPredictor):

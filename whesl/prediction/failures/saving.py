@@ -10,9 +10,12 @@ import json
 import math
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.files.whole_file import write_bytes
 from whesl.model.errors import WheslError
@@ -23,20 +26,13 @@ from whesl.prediction.failures.laws import LAWS, Law
 from whesl.prediction.failures.learned import Learned, LearnedPredictor
 from whesl.prediction.failures.periodic_and_survival_prediction import Filtered
 from whesl.prediction.failures.periodic_failures import Cycle
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 from whesl.prediction.failures.recency import Recency
 from whesl.prediction.failures.signs import Signed, Signs
 from whesl.prediction.failures.survival import Fitted, Survival
 from whesl.prediction.tree_scoring import Trees, check
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
-
-    Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 Restored = TypeVar("Restored")
 VERSION = 1

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction import tree_scoring
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats
-    from whesl.prediction.tree_scoring import Trees
+from whesl.prediction.free_nodes.job_history import Floats
+from whesl.prediction.tree_scoring import Trees
 
 QUANTILE = {
     "max_depth": 4,

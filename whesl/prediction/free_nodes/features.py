@@ -5,22 +5,15 @@ There is one row for each moment and hour ahead. A row uses only what was known 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
-from whesl.prediction.free_nodes.rollforward import HOURS, LEVELS, roll, state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.hourly_free_node_history import Supply
-    from whesl.prediction.free_nodes.job_history import Floats, Ints
-    from whesl.prediction.free_nodes.rollforward import Index, Rolled, State
+from whesl.prediction.free_nodes.hourly_free_node_history import Supply
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Ints
+from whesl.prediction.free_nodes.rollforward import HOURS, LEVELS, Index, Rolled, State, roll, state
 
 _LAGS = (1, 2, 3, 6, 12, 24)  # hours before the moment
 _AHEAD = (1, 2, 3, 6, 12, 24)  # hours within which running jobs reach their limits

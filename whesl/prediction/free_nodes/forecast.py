@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction.free_nodes import conformal, features, forecast_ensemble, rollforward
+from whesl.prediction.free_nodes.features import Rows
+from whesl.prediction.free_nodes.forecast_ensemble import Model
 from whesl.prediction.free_nodes.hourly_free_node_history import Supply, supply
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
-from whesl.prediction.free_nodes.past_forecasts import Forecast
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Jobs
+from whesl.prediction.free_nodes.past_forecasts import Forecast, Given
 from whesl.prediction.free_nodes.rollforward import HOURS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.features import Rows
-    from whesl.prediction.free_nodes.forecast_ensemble import Model
-    from whesl.prediction.free_nodes.job_history import Floats, Jobs
-    from whesl.prediction.free_nodes.past_forecasts import Given
 
 _SETTLED = 14 * DAY  # seconds of history after which the use shows the capacity
 _LOOKED = 57 * DAY  # seconds of history: four weeks of capacities, which each need four weeks

@@ -9,27 +9,20 @@ which all forecasts are mixed for each hour, and the width of the intervals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction.free_nodes import boosting, conformal, linear_model
-from whesl.prediction.free_nodes.features import COLUMNS
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.boosting import Boosted
+from whesl.prediction.free_nodes.features import COLUMNS, Rows
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats
+from whesl.prediction.free_nodes.linear_model import Linear
 from whesl.prediction.free_nodes.rollforward import HOURS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.boosting import Boosted
-    from whesl.prediction.free_nodes.features import Rows
-    from whesl.prediction.free_nodes.job_history import Floats
-    from whesl.prediction.free_nodes.linear_model import Linear
 
 SHORT = 3  # hours ahead that use the first anchor of each pair of ``ANCHORS``; later hours use the second
 LEVELS = (0.1, 0.5, 0.9)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Jobs
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
 OUTAGE_USE = 0.05  # use as a share of the capacity below which the machine counts as out
 OUTAGE_TIME = 3 * HOUR

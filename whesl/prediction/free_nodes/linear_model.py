@@ -7,16 +7,12 @@ fitting", JASA 68, 1973) with a small ridge penalty, since many features are nea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.free_nodes.features import COLUMNS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats
+from whesl.prediction.free_nodes.job_history import Floats
 
 _WIDE = (  # unbounded features, which enter by their logarithm
     *("waiting jobs", "waiting nodes", "largest waiting", "waiting node hours", "held nodes"),

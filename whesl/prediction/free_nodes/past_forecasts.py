@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.failures import saving
 from whesl.prediction.free_nodes import conformal
 from whesl.prediction.free_nodes.conformal import COVERAGE, Scores
 from whesl.prediction.free_nodes.hourly_free_node_history import least_after
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Jobs
 from whesl.prediction.free_nodes.rollforward import HOURS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
 _IS = "forecasts of free nodes that were given"
 _KEPT = 60 * DAY

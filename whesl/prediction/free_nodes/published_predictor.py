@@ -7,18 +7,12 @@ is left out, since it was worse than the trees.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.free_nodes import boosting
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Jobs
 from whesl.prediction.free_nodes.rollforward import state
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
 LENGTH = 64  # length of the vectors in hours: the longest job in Lassen's records
 OBJECTIVES = {"rmse": "reg:squarederror", "rmsle": "reg:squaredlogerror", "huber": "reg:pseudohubererror"}

@@ -9,18 +9,15 @@ methods for selecting values of input variables in the analysis of output from a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from whesl.prediction.free_nodes import runtimes
 from whesl.prediction.free_nodes.backfill_simulation import held, simulate
-from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.job_history import DAY, HOUR, Floats, Ints, Jobs
+from whesl.prediction.free_nodes.runtimes import Past
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from whesl.prediction.free_nodes.job_history import Floats, Ints, Jobs
-    from whesl.prediction.free_nodes.runtimes import Past
 
 HOURS = 24
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -8,16 +8,12 @@ jobs of the first kind with enough jobs that ran longer than the present job has
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.prediction.free_nodes.job_history import Floats, Ints, Jobs
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats, Ints, Jobs
 
 KINDS = 4
 ENOUGH = 3  # least number of jobs of a kind to draw from

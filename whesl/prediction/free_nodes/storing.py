@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction import tree_scoring
 from whesl.prediction.failures import saving
@@ -17,12 +19,7 @@ from whesl.prediction.free_nodes.linear_model import TERMS, Linear
 from whesl.prediction.free_nodes.rollforward import HOURS
 from whesl.prediction.tree_scoring import Trees
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 _IS = "free nodes"
 _KINDS = {"value": np.float32, "unknown_left": np.bool_}

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from whesl.model.errors import UsageError
+from whesl.model.evidence import PredictedFailure
 from whesl.prediction.log_chains import template
 from whesl.prediction.log_chains.drain import Drain
 from whesl.prediction.log_chains.lines import Header, told, unknown_form
-from whesl.prediction.log_chains.log_stream_predictor import ChainStream
+from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
 from whesl.prediction.log_chains.mining import Event
 from whesl.runtime.detect.compressed_logs import opened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from whesl.model.evidence import PredictedFailure
-    from whesl.prediction.log_chains.log_stream_predictor import Compiled
 
 _BLOCK = 1 << 20  # bytes per read
 _FIRST = 1 << 16  # bytes from the begin of a log that show its form

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -10,10 +11,6 @@ from whesl.files import toml
 from whesl.files.whole_file import write_text
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains import template
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 VERSION = 1
 _LONGEST = 32  # largest number of steps of a chain

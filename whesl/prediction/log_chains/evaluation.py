@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 Failure = tuple[str, float]  # a node's name and the time of its failure, in seconds since the epoch
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 import time as clocks
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.language.patterns_and_places import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.engines import capturer
 from whesl.runtime.detect.regex_canonical_form import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _ISO = r"\d\d\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 # A program's name and process number, then the kernel's time stamp, then the message.

@@ -12,18 +12,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import median_high
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.prediction.log_chains.chains_file import Chain
-from whesl.prediction.log_chains.evaluation import JudgedPrediction, by_node, following
+from whesl.prediction.log_chains.evaluation import Failure, JudgedPrediction, by_node, following
 from whesl.prediction.log_chains.machine import Machine, Steps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from whesl.prediction.log_chains.evaluation import Failure
 
 _TEMPLATES = 200  # largest number of templates that are kept: those most typical of the time before failures
 _CANDIDATES = 3000  # largest number of candidate subsequences

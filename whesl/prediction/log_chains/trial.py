@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from whesl.model.errors import UsageError
+from whesl.model.evidence import PredictedFailure
 from whesl.prediction.log_chains import archived_logs, evaluation, mining
-from whesl.prediction.log_chains.evaluation import JudgedPrediction, Scores
+from whesl.prediction.log_chains.archived_logs import Messages
+from whesl.prediction.log_chains.chains_file import Chain
+from whesl.prediction.log_chains.evaluation import Failure, JudgedPrediction, Scores
 from whesl.prediction.log_chains.log_stream_predictor import SOURCE, Compiled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
-    from whesl.model.evidence import PredictedFailure
-    from whesl.prediction.log_chains.archived_logs import Messages
-    from whesl.prediction.log_chains.chains_file import Chain
-    from whesl.prediction.log_chains.evaluation import Failure
-    from whesl.prediction.log_chains.mining import Settings
+from whesl.prediction.log_chains.mining import Settings
 
 _LEAST = 10  # least number of failures within the log for a held-out part
 

@@ -14,15 +14,13 @@ import pickle
 import stat
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import cloudpickle
 
 from whesl.runtime.functions.errors import UnpicklableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 # Names of the file in the call's directory, and of the one in an attempt's directory.
 CALL, OUTCOME = "call", "outcome"

@@ -15,16 +15,12 @@ import os
 import sys
 import time
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from whesl.runtime.functions import rules
 from whesl.runtime.functions.errors import InputMissingError, OutputMissingError
-from whesl.runtime.functions.options import MARKED, Options, Protected, retried
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from whesl.runtime.functions.options import Files
+from whesl.runtime.functions.options import MARKED, Files, Options, Protected, retried
 
 PLACE = "path.json"  # file in the call's directory with the search path for modules
 IMPORTED = "imported.json"  # file in an attempt's directory with the modules that its function has imported

@@ -21,13 +21,11 @@ import signal
 import socket
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from whesl.runtime.functions import connection, process
 from whesl.runtime.isolator.launch import program_runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 START, IMPORT = b"s", b"i"
 DESCRIPTORS = 4

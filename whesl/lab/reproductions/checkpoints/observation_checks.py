@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
 from whesl.lab.reproductions.registry import Finding, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.checkpoints.machine import Application
+from whesl.lab.simulators.checkpoints.machine import Application
 
 SMALL = ("GYRO", "POP", "VULCAN")
 

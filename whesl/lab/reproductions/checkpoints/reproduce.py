@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.checkpoints import migration_break_even
 from whesl.lab.reproductions.registry import Finding, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import leads, studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction, times
-from whesl.lab.simulators.checkpoints.machine import load
+from whesl.lab.simulators.checkpoints.machine import Application, Leads, Machine, load
 from whesl.lab.simulators.checkpoints.printed import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.checkpoints.machine import Application, Leads, Machine
 
 SOURCE = "the dissertation, chapter 2"
 SEED = 20260101

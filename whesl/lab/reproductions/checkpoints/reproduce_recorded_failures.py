@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers import failures as readers
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import HOUR, reduction
 from whesl.prediction.failures import laws
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
 
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 

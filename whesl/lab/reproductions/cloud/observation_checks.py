@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.reproductions.registry import Finding
 from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
-from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, BICER, CLOUD, PARSL, WITHOUT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cloud.evaluate import Row
+from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, BICER, CLOUD, PARSL, WITHOUT, Row
 
 SOURCE = "HPC+Cloud, section 3.5.2"
 NAMES = ("OAI", "RNASEQ")

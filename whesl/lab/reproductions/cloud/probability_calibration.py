@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.reproductions.cloud.observation_checks import Rows
 from whesl.lab.reproductions.registry import Finding
 from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
 from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, ASKED, OURS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.reproductions.cloud.observation_checks import Rows
 
 # Largest difference, chosen in advance, between the mean stated probability and the share of met deadlines.
 NEAR = 0.02

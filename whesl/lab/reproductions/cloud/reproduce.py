@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.cloud import observation_checks, probability_calibration
 from whesl.lab.reproductions.cloud.observation_checks import Rows
 from whesl.lab.reproductions.cloud.verdicts import verdicts
 from whesl.lab.reproductions.registry import Finding, Report, experiment
-from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import ModuleType
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.cloud.evaluate import Row
+from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, OURS, Plan, Row, evaluate
 
 _QUICK = 6
 

@@ -6,17 +6,13 @@ are resampled with replacement, all schedulers of a case together.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from whesl.lab.reproductions.cloud.observation_checks import Rows
 from whesl.lab.reproductions.registry import Finding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from whesl.lab.simulators.cloud.evaluate import Row
+from whesl.lab.simulators.cloud.evaluate import Row
 
 RESAMPLES = 100
 # Least share of resamples with the same verdict, chosen in advance; with a smaller share the verdict is open.

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.desktop.audit import audit
-from whesl.lab.simulators.desktop.simulate import DONE, Rules, simulate
-from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Site, jobs, machines
+from whesl.lab.simulators.desktop.simulate import DONE, Outcome, Rules, simulate
+from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.prediction.failures import periodic_and_survival_prediction, survival
+from whesl.prediction.failures.compiled_predictor import Compiled
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.given_accuracy import none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.desktop.simulate import Outcome
-    from whesl.lab.simulators.desktop.synthetic_machines import Jobs
-    from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.failure_history import History
 
 TIME, SPACE = "in time", "in space"
 LAWS = ("exponential", "weibull")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
 from whesl.lab.reproductions.registry import Finding, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, Site
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
 
 _DOCUMENT = "FFP"
 _QUICK = Plan(

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from whesl.files.packed_text import text
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.grid import cluster_eligibility, failure_records, simulation
 from whesl.lab.simulators.grid.cluster_files import Cluster, grid, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages
-    from whesl.lab.simulators.grid.simulation import Measures
+from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages
+from whesl.lab.simulators.grid.simulation import Measures
 
 SOURCE = "The importance of complete data sets for job scheduling simulations"
 # UnixStartTime of MetaCentrum's log in seconds since 1970, from the first job's time in another source;

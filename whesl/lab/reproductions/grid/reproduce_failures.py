@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.grid.reproduce import COLUMNS, SEEDS, SOURCE, mean_of, metacentrum_data, row_of
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Table
 from whesl.lab.simulators.grid import failure_records, generated_failures, simulation
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
 
 
 @experiment(

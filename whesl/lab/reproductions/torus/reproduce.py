@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.torus import simulation
 from whesl.lab.simulators.torus.event_loop import Jobs
+from whesl.lab.simulators.torus.measures import Measures
 from whesl.lab.simulators.torus.thinning import DAY, thinned, within
+from whesl.lab.simulators.torus.workload import Workload
 from whesl.placement.policies.torus.boxes import torus
 from whesl.placement.policies.torus.choice import BALANCING, costs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.torus.measures import Measures
-    from whesl.lab.simulators.torus.workload import Workload
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 SOURCE = "Fault-aware job scheduling for BlueGene/L systems"
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"

@@ -7,21 +7,18 @@ import io
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whesl.files.packed_text import text
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers import stg
+from whesl.lab.readers.workflow_graph import Graph
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Cell, Table
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
 from whesl.placement.policies.list_scheduling import FIFO, RANK_HYBD
-
-if TYPE_CHECKING:
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.readers.workflow_graph import Graph
 
 _ARCHIVES = {50: "workflows/stg-50.tar.xz", 100: "workflows/stg-100-rand0000-0089.tar.xz"}
 _OPTIMA = "workflows/stg-optimal-makespans.csv"

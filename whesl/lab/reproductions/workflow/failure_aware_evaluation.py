@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from whesl.lab.readers.workflow_graph import Graph
 from whesl.lab.simulators.workflow.generate import Shape, layered
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
 from whesl.placement.policies.list_scheduling import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
-from whesl.prediction.failures.failure_history import merged
+from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.given_accuracy import exact, none, of_accuracy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from whesl.lab.readers.workflow_graph import Graph
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Predictor
+from whesl.prediction.failures.port import Predictor
 
 DAY = 86400.0
 # Range of the windows: 2001-01-01 to 2003-01-01, in Unix seconds.

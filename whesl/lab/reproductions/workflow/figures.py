@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.reproductions.registry import Finding, Report
 from whesl.lab.reproductions.workflow.failure_aware_evaluation import LEVELS, MIXED_LEVELS, Plan, Row
 from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _ALL = (0.0, *LEVELS, 1.0)
 _HOUR = 3600.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers.failures import read
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.reproductions.workflow.example import example
@@ -14,11 +15,6 @@ from whesl.lab.simulators.workflow.audit import audit
 from whesl.lab.simulators.workflow.generate import Shape
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.placement.policies.list_scheduling import FLAW, RANK_HYBD
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.execution.progress_interface import Progress
 
 _DOCUMENT = "FLAW"
 _PRINTED = {"RANK_HYBD": (155, 30, 4), "FLAW": (150, 20, 1)}

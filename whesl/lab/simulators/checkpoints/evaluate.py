@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.checkpoints import event_loop, leads
+from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
 from whesl.lab.simulators.checkpoints.printed import MODELS
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
 
 HOUR = 3600.0
 

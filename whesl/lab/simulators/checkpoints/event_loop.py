@@ -8,14 +8,12 @@ lead time is long enough, and writes a prioritized checkpoint otherwise. All tim
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Phases of the application.
 COMPUTE, BUFFER, FIRST, SECOND, RECOVER = range(5)

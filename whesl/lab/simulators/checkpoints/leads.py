@@ -7,13 +7,10 @@ each ratio of met failures is one point of the distribution.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from whesl.lab.simulators.checkpoints.machine import Leads
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def share_above(leads: Leads, seconds: float) -> float:

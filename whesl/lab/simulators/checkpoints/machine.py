@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from importlib import resources
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from whesl.files import toml
 from whesl.files.toml import Document
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _HINT = "`whesl lab ckpt --example system` and `--example apps` print both files"
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.checkpoints.evaluate import Setting, Summary, evaluate, reduction
+from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
 from whesl.lab.simulators.checkpoints.printed import MODELS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
 
 ALL = (*MODELS, "P2+")
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.readers import swf
 from whesl.lab.simulators.cloud import cluster
 from whesl.lab.simulators.cloud.cluster import Jobs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 HOUR = 3600.0
 LOGS = {

@@ -5,14 +5,12 @@ Nodes have no identity here. One-node requests that are submitted together share
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Columns of ``Cluster.queue``, then columns of ``Cluster.running``.
 SUBMIT, NODES, LIMIT, RUN, STAGE, JOB = range(6)  # STAGE is -1 for a production job, whose index is JOB

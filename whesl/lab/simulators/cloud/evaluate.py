@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,23 +14,16 @@ import numpy as np
 from whesl.cloud import prices as price_files
 from whesl.cloud.core import plan_menu
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.plan_records import HOUR, Settings
+from whesl.cloud.core.plan_records import HOUR, PriceList, Settings
 from whesl.cloud.core.profile_estimation import complete
 from whesl.cloud.core.stage_speed import paces
 from whesl.files.whole_file import write_text
 from whesl.lab.execution import worker_processes
+from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.simulators.cloud import background_jobs, simulate, workload
-from whesl.lab.simulators.cloud.simulate import Case
+from whesl.lab.simulators.cloud.background_jobs import Trace
+from whesl.lab.simulators.cloud.simulate import Case, Outcome, World
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.cloud.core.plan_records import PriceList
-    from whesl.lab.execution.progress_interface import Progress
-    from whesl.lab.simulators.cloud.background_jobs import Trace
-    from whesl.lab.simulators.cloud.simulate import Outcome, World
 
 ADAPTIVE, BICER, PARSL, CLOUD, OURS = "Pred+Adap", "Bicer", "Parsl-HPC", "cloud only", "ours"
 WITHOUT = {

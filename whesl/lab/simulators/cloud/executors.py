@@ -8,14 +8,12 @@ the end of the step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.prediction.numba_jit import jit, jit_inner
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 HPC, CLOUD = 0, 1
 SCHEDULED, BACKUP = 0, 1

@@ -5,14 +5,10 @@ The forecast is the same record that ``whesl cloud forecast`` writes, so a bette
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core.plan_records import FreeForecast
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _BINS = 4

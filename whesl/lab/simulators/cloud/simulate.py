@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.cloud.core import cost as costs
 from whesl.cloud.core import scaler, schedule
@@ -14,6 +16,7 @@ from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.plan_records import (
     DEFAULT_SECONDS,
     HOUR,
+    FreeForecast,
     Measurement,
     Plan,
     PriceList,
@@ -39,14 +42,7 @@ from whesl.cloud.core.stage_speed import SLACK, Pace, paces
 from whesl.cloud.core.uncertainty import LOCAL, WIDE
 from whesl.lab.simulators.cloud import baseline_scalers, executors, persistence_forecast, workload
 from whesl.lab.simulators.cloud import cluster as machine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from whesl.cloud.core.plan_records import FreeForecast
-    from whesl.lab.simulators.cloud.background_jobs import Trace
+from whesl.lab.simulators.cloud.background_jobs import Trace
 
 _SHORT, _STEP = 300.0, 20.0
 _SAMPLE = HOUR  # time limit of the benchmark on each platform, in seconds

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from whesl.lab.predictor_evaluation import catalogue
+from whesl.lab.readers.swf import Log
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from whesl.lab.readers.swf import Log
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Predictor
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Predictor
 
 
 def shifted(history: History, seconds: float) -> History:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 
 BOUND = 10.0
 HOUR = 3600.0

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.cluster import simulation_records
 from whesl.lab.simulators.cluster.policy_object_event_loop import Machine
+from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.placement.policies.multicluster.profile import earliest, empty, forget, reset, roomy, take
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 
 def simulate(

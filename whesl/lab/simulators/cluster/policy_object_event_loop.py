@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.cluster import simulation_records
-from whesl.lab.simulators.cluster.simulation_records import Attempts
+from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.model.errors import WheslError
-from whesl.placement.policies.port import Nodes, Queue, Running, View
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cluster.simulation_records import Workload
-    from whesl.placement.policies.port import Decisions, Policy
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Predictor
+from whesl.placement.policies.port import Decisions, Nodes, Policy, Queue, Running, View
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Predictor
 
 
 class _Queue:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.readers.swf import Log
 from whesl.model.errors import UsageError, WheslError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.swf import Log
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 SHOWN = 5
 # Bounds beyond any machine and any log; larger values would fill the memory, or lose seconds to rounding.

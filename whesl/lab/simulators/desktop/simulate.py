@@ -10,21 +10,17 @@ the next beat.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.simulators.desktop.synthetic_machines import Jobs
 from whesl.model.errors import WheslError
 from whesl.placement.policies.job_replication import key_of, select
-from whesl.prediction.failures.compiled_predictor import by_node
+from whesl.prediction.failures.compiled_predictor import Compiled, by_node
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.desktop.synthetic_machines import Jobs
-    from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.failure_history import History
 
 # Seconds between two reports of a machine; five minutes in the document.
 BEAT = 300.0

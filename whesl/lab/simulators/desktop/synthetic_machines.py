@@ -8,15 +8,13 @@ intervals and lengths of jobs); ``Site`` states the values that the document doe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from whesl.prediction.failures.failure_history import History, merged
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
-    from numpy.typing import NDArray
 
 HOUR = 3600.0
 DAY = 86400.0

@@ -10,7 +10,8 @@ properties = ["x86_64", "nfs4"]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -19,10 +20,6 @@ from whesl.files import toml
 from whesl.files.packed_text import text
 from whesl.lab.simulators.grid.event_loop import Grid
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 # More processors than any site has; the limit keeps a mistyped number from filling the memory.
 _MOST = 10_000_000

@@ -6,9 +6,10 @@ that runs, even in part, on the machine; a killed job is not resubmitted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.growing_arrays import grown
 from whesl.placement.policies.multicluster.conservative import Schedule, base, renew
@@ -16,9 +17,6 @@ from whesl.placement.policies.multicluster.fcfs_easy import Running, Waiting, de
 from whesl.placement.policies.multicluster.profile import empty, forget, roomy, take
 from whesl.placement.policies.multicluster.schedule_local_search import Effort, improve
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 COMPLETED = 0
 KILLED = 1

@@ -6,16 +6,13 @@ uniformly. A burst is a number of failures in one cluster at nearly the same tim
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from whesl.lab.simulators.grid.event_loop import Grid, Outages
 from whesl.lab.simulators.grid.failure_records import outages
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from whesl.lab.simulators.grid.event_loop import Grid, Outages
-
 
 _MOST = 10_000_000
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.readers.swf import Log
+from whesl.lab.simulators.grid.cluster_eligibility import Requirements
 from whesl.lab.simulators.grid.event_loop import (
     CANCELLED,
     COMPLETED,
     KILLED,
     POLICIES,
+    Grid,
     Jobs,
     Options,
+    Outages,
     Outcome,
     run,
 )
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.swf import Log
-    from whesl.lab.simulators.grid.cluster_eligibility import Requirements
-    from whesl.lab.simulators.grid.event_loop import Grid, Outages
 
 INTERVAL = 300.0  # seconds between two local searches; PBSPro's interval on MetaCentrum
 FACTOR = 2.0  # iterations of a local search per waiting job

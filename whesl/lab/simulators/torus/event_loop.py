@@ -6,9 +6,10 @@ usable at once, and the job on the node returns to its place by arrival and star
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.growing_arrays import grown
 from whesl.placement.policies.torus.boxes import Torus, holds
@@ -16,9 +17,6 @@ from whesl.placement.policies.torus.choice import RELIABLE
 from whesl.placement.policies.torus.scheduling_pass import Settings, plan
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 START = 0
 MOVE = 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +11,9 @@ from whesl.lab.simulators.torus.measures import Measures, measures
 from whesl.placement.policies.torus.boxes import Torus, torus
 from whesl.placement.policies.torus.choice import RULES, TIE_BREAKING
 from whesl.placement.policies.torus.scheduling_pass import Settings
-from whesl.prediction.failures.failure_history import merged
+from whesl.prediction.failures.compiled_predictor import Compiled
+from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.given_accuracy import confidence, tie_breaking
-
-if TYPE_CHECKING:
-    from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.failure_history import History
 
 
 @dataclass(frozen=True, slots=True)

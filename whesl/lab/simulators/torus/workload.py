@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.readers.swf import Log
 from whesl.lab.simulators.torus.event_loop import Jobs
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.swf import Log
-    from whesl.placement.policies.torus.boxes import Torus
+from whesl.placement.policies.torus.boxes import Torus
 
 
 @dataclass(frozen=True, eq=False, slots=True)

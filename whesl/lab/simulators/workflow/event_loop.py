@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.workflow.state import (
     ASKED,
@@ -24,16 +23,11 @@ from whesl.lab.simulators.workflow.state import (
     until_next,
     upcoming,
 )
+from whesl.lab.simulators.workflow.workload import Failures, Workload
 from whesl.model.errors import WheslError
-from whesl.placement.policies.list_scheduling import Ranked, Ready, earliest_safe, least_expected
+from whesl.placement.policies.list_scheduling import Ranked, Ready, TaskPolicy, earliest_safe, least_expected
+from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.workflow.workload import Failures, Workload
-    from whesl.placement.policies.list_scheduling import TaskPolicy
-    from whesl.prediction.failures.compiled_predictor import Compiled
 
 _GOING, _OVER, _STUCK, _FULL = range(4)
 # Interval in seconds at which a predictor whose answers depend on a node's age is asked again.

@@ -7,14 +7,11 @@ each graph as stated here, so the workflows are synthetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import Generator
 
 from whesl.lab.readers.workflow_graph import Graph, graph
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 # Seconds of a graph's time unit: five minutes (FLAW, section V.A).
 UNIT = 300.0

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.simulators.workflow.event_loop import run
 from whesl.lab.simulators.workflow.state import ASKED, ATTEMPTS, NODES_ASKED, NODES_RIGHT, RESCHEDULED, RIGHT
+from whesl.lab.simulators.workflow.workload import Workload
 from whesl.lab.simulators.workflow.workload import failures as by_node
 from whesl.model.errors import WheslError
-from whesl.placement.policies.list_scheduling import Ranked
+from whesl.placement.policies.list_scheduling import Ranked, TaskPolicy
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.given_accuracy import none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.workflow.workload import Workload
-    from whesl.placement.policies.list_scheduling import TaskPolicy
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Predictor
+from whesl.prediction.failures.port import Predictor
 
 
 @dataclass(frozen=True, eq=False, slots=True)

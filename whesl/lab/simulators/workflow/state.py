@@ -9,18 +9,14 @@ the policy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.prediction.failures.compiled_predictor import probability
+from whesl.lab.simulators.workflow.workload import Failures, Workload
+from whesl.prediction.failures.compiled_predictor import Compiled, probability
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.workflow.workload import Failures, Workload
-    from whesl.prediction.failures.compiled_predictor import Compiled
 
 BLOCKED, READY, RUNNING, DONE = range(4)
 # Indices into ``State.counts``.

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.lab.readers.workflow_graph import grouped, topological
+from whesl.lab.readers.workflow_graph import Graph, grouped, topological
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.workflow_graph import Graph
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 
 class Workload(NamedTuple):

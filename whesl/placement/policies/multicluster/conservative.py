@@ -7,16 +7,14 @@ theirs. A job that is too large for the machines in service of each suitable clu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.multicluster.fcfs_easy import Running, Waiting
 from whesl.placement.policies.multicluster.profile import Profiles, earliest, reset, take
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Schedule(NamedTuple):

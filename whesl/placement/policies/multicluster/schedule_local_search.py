@@ -10,9 +10,10 @@ on the number of computed starts can replace the seconds, so that one seed gives
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.draws import draw
 from whesl.placement.policies.multicluster.conservative import Schedule, base
@@ -20,9 +21,6 @@ from whesl.placement.policies.multicluster.fcfs_easy import Running, Waiting
 from whesl.placement.policies.multicluster.numba_monotonic_clock import seconds
 from whesl.placement.policies.multicluster.profile import Profiles, copied, earliest, empty, take
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Effort(NamedTuple):

@@ -7,15 +7,13 @@ one box.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import WheslError
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LARGEST = 16384  # largest number of nodes: the tables of all cross-sections take nodes x X x Y numbers
 

@@ -14,17 +14,13 @@ by edges and base.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.reliable import expected_loss
 from whesl.placement.policies.torus.boxes import Torus, apart, bases
 from whesl.placement.policies.torus.finder import largest, partitions, projection
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MFP = 0
 BALANCING = 1

@@ -9,15 +9,11 @@ sizes at once: it tells how far a free box of each cross-section reaches.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.torus.boxes import Torus, bases
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @jit

@@ -9,9 +9,10 @@ box.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.reliable import worth_waiting
 from whesl.placement.policies.torus.boxes import Torus, fill
@@ -20,9 +21,6 @@ from whesl.placement.policies.torus.finder import count, fits, partitions, proje
 from whesl.placement.policies.torus.node_probabilities import forecast
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.numba_jit import jit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Settings(NamedTuple):

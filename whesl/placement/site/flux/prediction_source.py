@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from whesl.model.errors import WheslError
 from whesl.placement.site.flux.table_predictor import Published
 from whesl.placement.site.history import model, usefulness
 from whesl.placement.site.publish import risk_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 
 _ZIP = b"PK"  # first bytes of a fitted model's file
 

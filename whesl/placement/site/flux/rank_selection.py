@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.placement.policies.reliable import expected_loss, risks, worth_waiting
+from whesl.prediction.failures.port import Predictor
 from whesl.prediction.failures.predictor_base import span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.port import Predictor
 
 _NAMED = 4  # largest number of nodes that a reason names; further nodes are only counted
 _LONGEST = 400  # largest number of characters of a reason

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import BadNode
 from whesl.runtime.journal import Journal, JournalError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Seen(NamedTuple):

@@ -5,16 +5,12 @@ from __future__ import annotations
 import subprocess
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whesl.lab.readers import flux_jobs_and_events, slurm_jobs_and_events
-from whesl.lab.readers.job_records import Clock
+from whesl.lab.readers.failures import Loaded
+from whesl.lab.readers.job_records import Clock, JobLog
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from whesl.lab.readers.failures import Loaded
-    from whesl.lab.readers.job_records import JobLog
 
 _PATIENCE = 600.0  # longest time of a command in seconds, enough for years of a large site's jobs
 

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import WheslError
 from whesl.placement.site.history.usefulness import Criterion, Verdict
 from whesl.prediction.failures import saving
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
+from whesl.prediction.failures.predictor_base import ArrayPredictor
 
 _FAR = 30 * 86400.0  # seconds over which the mean rate gives the expected time to failure
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.placement.site.history import prior, rolling
 from whesl.placement.site.history.model import About, SiteModel
+from whesl.placement.site.history.rolling import Rolled
+from whesl.placement.site.history.site_history import SiteHistory
+from whesl.placement.site.history.site_score import Scored
 from whesl.placement.site.history.usefulness import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from whesl.placement.site.history.rolling import Rolled
-    from whesl.placement.site.history.site_history import SiteHistory
-    from whesl.placement.site.history.site_score import Scored
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
-    from whesl.prediction.failures.signs import Signs
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.predictor_base import ArrayPredictor
+from whesl.prediction.failures.signs import Signs
 
 FAILURES = 20  # least number of failures for a choice; with fewer, any choice would be chance
 DAYS = 28.0

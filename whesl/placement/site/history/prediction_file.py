@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _LARGEST = 64 << 20  # largest number of bytes that are read, from the file's end
 

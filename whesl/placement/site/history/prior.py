@@ -11,15 +11,12 @@ node's own rate. The tests fit all of it anew where the records are at hand.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.laws import Law
 from whesl.prediction.failures.survival import Fitted, Survival
-
-if TYPE_CHECKING:
-    from whesl.prediction.failures.failure_history import History
 
 SHAPE = 0.57
 FAILURES = 1.5  # weight of the prior in failures

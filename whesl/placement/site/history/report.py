@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,16 +12,12 @@ import numpy as np
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.lab.predictor_evaluation.report import cell, drawn, scored
 from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.table_and_figure import Table
+from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.placement.site.history import rolling
-from whesl.placement.site.history.usefulness import TOLD, Verdict
-
-if TYPE_CHECKING:
-    from whesl.lab.results.table_and_figure import Figure
-    from whesl.placement.site.history.rolling import Rolled
-    from whesl.placement.site.history.site_history import SiteHistory
-    from whesl.placement.site.history.site_score import Scored
-    from whesl.placement.site.history.usefulness import Estimate, Use
+from whesl.placement.site.history.rolling import Rolled
+from whesl.placement.site.history.site_history import SiteHistory
+from whesl.placement.site.history.site_score import Scored
+from whesl.placement.site.history.usefulness import TOLD, Estimate, Use, Verdict
 
 _HOLDS = {True: "yes", False: "no", None: "too little to tell"}
 _METHOD = (

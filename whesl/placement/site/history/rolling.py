@@ -10,10 +10,12 @@ the questions of earlier origins. Questions of the first origin only serve for t
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.lab.predictor_evaluation.evaluation import (
@@ -30,17 +32,11 @@ from whesl.placement.policies.exclude_list_choice import thresholds
 from whesl.placement.site.history import prior, usefulness
 from whesl.placement.site.history.usefulness import ENOUGH, Estimate, Use
 from whesl.prediction.failures import measures, signs
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.predictor_base import ArrayPredictor
+from whesl.prediction.failures.signs import Signs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.predictor_base import ArrayPredictor
-    from whesl.prediction.failures.signs import Signs
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 PRIOR = "prior"
 NEVER = "none"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.model.errors import UsageError
 from whesl.placement.site.history import model_selection, rolling, usefulness
+from whesl.placement.site.history.site_history import SiteHistory
 from whesl.placement.site.history.site_score import Scored
 from whesl.placement.site.history.usefulness import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from whesl.placement.site.history.site_history import SiteHistory
 
 WEEKS = 8.0  # default number of scored weeks
 _SHARE = 0.25  # largest share of the history that is scored by default

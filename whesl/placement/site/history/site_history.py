@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from whesl.lab.readers.job_records import State
+from whesl.lab.readers.failures import Loaded, Malformed
+from whesl.lab.readers.job_records import JobLog, State
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
+from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
+from whesl.placement.site.history.bad_node_reports import Seen
 from whesl.placement.site.history.usefulness import stake
 from whesl.placement.site.node_counters import Change
 from whesl.prediction.failures import signs
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.signs import Sign, Signs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from whesl.lab.readers.failures import Loaded, Malformed
-    from whesl.lab.readers.job_records import JobLog
-    from whesl.model.evidence import PredictedFailure
-    from whesl.placement.site.history.bad_node_reports import Seen
-    from whesl.prediction.failures.failure_history import History
 
 _NEAR = 900.0  # seconds around an outage in which a job's loss of its node belongs to the outage
 

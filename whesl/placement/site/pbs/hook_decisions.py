@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from whesl.model.errors import CouldNotObserveError
 from whesl.placement.site.flux.prediction_source import Source
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node
-from whesl.placement.site.publish.plugin_file import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from whesl.placement.site.publish.plugin_file import Lookup
+from whesl.placement.site.publish.plugin_file import Lookup, Request
 
 FREQUENCY = 60  # seconds between two choices
 _VALID = 3.0 * FREQUENCY

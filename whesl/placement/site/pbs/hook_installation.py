@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sysconfig
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,9 +24,6 @@ from whesl.placement.site.flux.table_predictor import Published
 from whesl.placement.site.pbs.hook_decisions import FREQUENCY, Options, resource
 from whesl.placement.site.publish import risk_table
 from whesl.runtime.locking.lock_scope import LOCAL, mount_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 HOOK = "whesl_placement"
 _SCRIPT, _CONFIGURATION = "application/x-python", "application/x-config"

@@ -9,16 +9,11 @@ Lists that users give do not change.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from whesl.placement.site.publish.plugin_file import NOTHING, Decision, Request, decide
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from whesl.placement.site.publish.plugin_file import Lookup
+from whesl.placement.site.publish.plugin_file import NOTHING, Decision, Lookup, Request, decide
 
 MOST = 200  # largest number of changes per look, since each change calls the scheduler
 

@@ -8,12 +8,10 @@ beside slurm.conf.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _VALUE = rb'("[^"\n]*"|(?:\\\r?\n|[^\s#"\\])+)'
 _INCLUDE = rb"^[ \t]*include[ \t]+([^\s#]+)"

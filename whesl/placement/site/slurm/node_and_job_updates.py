@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.resource.hostlist import compress, expand
@@ -17,9 +18,6 @@ from whesl.placement.site.publish.core.node_changes import Command, Drain, SetFe
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.plugin_file import Request
 from whesl.placement.site.publish.waiting_job_exclusions import Change, Job
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _SEPARATOR = "\x1f"
 _NODE_FIELDS = (

@@ -15,9 +15,10 @@ import pwd
 import re
 import secrets
 import stat
+from collections.abc import Iterable, Mapping
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -29,9 +30,6 @@ from whesl.placement.site.publish import risk_table
 from whesl.placement.site.slurm import conf
 from whesl.placement.site.slurm.placement_service import LOOKUP
 from whesl.runtime.locking.lock_scope import LOCAL, mount_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MANIFEST = "whesl_placement.json"
 SHARED = "whesl_placement.lua"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import msgspec
 
 from whesl.model.errors import RefusedError, WheslError
+from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.history import model, prediction_file, usefulness
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
 from whesl.prediction.failures.given_accuracy import none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from whesl.model.evidence import PredictedFailure
-    from whesl.prediction.failures.port import Predictor
+from whesl.prediction.failures.port import Predictor
 
 _LATE = 0.5  # share of the lead time for which a failure is still expected after its predicted time
 _SOON = 60.0  # least time in seconds for which a failure is still expected after its predicted time

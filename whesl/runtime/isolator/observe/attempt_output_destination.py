@@ -11,8 +11,8 @@ import contextlib
 import errno
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,9 +25,6 @@ from whesl.model.pathmap import PathMap
 from whesl.model.printable import visible
 from whesl.runtime.detect import named_files, old_files
 from whesl.runtime.isolator.task.taskdir import First, Job, TaskDir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Bytes that a file system with room takes: more than WHESL's own reserves (1 MiB for Maestro,
 # ``runtime/isolator/task/disk_reserve.py`` for each task), which may have been freed since lines were lost.
