@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,11 +14,14 @@ from typing import Any
 import pytest
 
 from tests.equipment.slurmbed import SlurmBed
+from tests.managers.resource.slurm.conftest import job_environment
 from tests.runtime.isolator.bench import records
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.port import StepRequest
+from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.managers.resource.slurm.attempt_environment import components, for_nodes, nodes_of
 from whesl.managers.resource.slurm.releases import Ability
+from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.managers.resource.slurm.srun_steps import step_command
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -184,6 +188,26 @@ class TestPure:
             command, env={**os.environ, **JOB}, capture_output=True, text=True, timeout=60, check=False
         )
         assert done.returncode == 2 and "heterogeneous job" in done.stderr and "ran" not in done.stdout
+
+
+@pytest.mark.slurm
+def test_a_signal_reaches_a_step_in_all_components_and_the_job_goes_on(
+    slurm: SlurmBed, tmp_path: Path
+) -> None:
+    """Only the first component's part of the step had got it."""
+    environ = job_environment(slurm, tmp_path, "--nodes=1", ":", "--nodes=2")
+    allocation, job = SlurmAllocation(environ), environ["SLURM_JOB_ID"]
+    nodes = allocation.describe().nodes
+    step = allocation.launch(StepRequest(command=("sleep", "300"), nodes=nodes))
+
+    def running() -> int:
+        return slurm.run("squeue", "-h", "-s", "-o", "%j").stdout.split().count(step.name)
+
+    slurm.wait_for(lambda: running() == 2, "both parts of the step")
+    allocation.signal(step, signal.SIGKILL)
+    slurm.wait_for(lambda: running() == 0, "the end of both")
+    assert set(slurm.job(job).split()) == {"RUNNING"}
+    SlurmScheduler(slurm.environment).cancel(job)
 
 
 @pytest.mark.slurm

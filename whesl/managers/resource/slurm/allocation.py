@@ -50,6 +50,9 @@ class SlurmAllocation:
         self._job = job_of(environ)
         self._nodes = nodes_of(environ)
         self._components = components(environ)
+        # Each component of a heterogeneous job has a part of a step, under its own job id.
+        names = [f"SLURM_JOB_ID_HET_GROUP_{number}" for number in range(len(self._components))]
+        self._job_ids = tuple(environ[name] for name in names if name in environ) or (self._job_id,)
         self._commands = SlurmCommands(environ, timeout=timeout)
         self._left: dict[str, NodeState] = {}  # nodes that have left the job
         self._reasons: dict[str, str] = {}
@@ -111,14 +114,12 @@ class SlurmAllocation:
 
     def _cancel(self, step: SlurmStep, signum: int) -> bool:
         """Start scancel for a step; False when Slurm has no such step."""
-        text = self._commands.run(
-            "squeue", "-h", "-s", "-j", self._job_id, "-O", slurm_command_output.STEP_FORMAT
-        )
-        step_id = slurm_command_output.steps(text).get(step.name)
-        if step_id is None:
-            return False
-        self._end([step_id], signum)
-        return True
+        jobs = ",".join(self._job_ids)
+        text = self._commands.run("squeue", "-h", "-s", "-j", jobs, "-O", slurm_command_output.STEP_FORMAT)
+        ids = slurm_command_output.steps(text).get(step.name, [])
+        if ids:
+            self._end(ids, signum)
+        return bool(ids)
 
     def _end(self, steps: Sequence[str], signum: int) -> None:
         command = ["scancel", f"--signal={signum}", *steps]
@@ -143,8 +144,8 @@ class SlurmAllocation:
         ]
 
     def _running_steps(self) -> list[RunningStep]:
-        shown = self._commands.run("scontrol", "-o", "show", "step", self._job_id)
-        return slurm_command_output.running_steps(shown)
+        shown = [self._commands.run("scontrol", "-o", "show", "step", job) for job in self._job_ids]
+        return slurm_command_output.running_steps("\n".join(shown))
 
     def _started_here(self, step: RunningStep) -> bool:
         here = {self._environ.get("SLURMD_NODENAME", ""), os.uname().nodename.split(".")[0]}

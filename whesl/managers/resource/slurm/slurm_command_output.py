@@ -148,9 +148,12 @@ def addresses(output: str) -> dict[str, tuple[str, int]]:
     }
 
 
-def steps(output: str) -> dict[str, str]:
+def steps(output: str) -> dict[str, list[str]]:
     """Return the ids of a job's steps by name, from ``squeue -h -s -O STEP_FORMAT``."""
-    return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
+    found: dict[str, list[str]] = {}
+    for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s"):
+        found.setdefault(name, []).append(step_id)
+    return found
 
 
 class RunningStep(msgspec.Struct, frozen=True):
