@@ -36,12 +36,14 @@ import sys
 import whesl
 
 class OwnError(Exception):
-    pass
+    def __init__(self, code, place):  # Python calls it with one argument, and the pool broke
+        super().__init__(f"{code} at {place}")
+        self.code = code
 
 @whesl.task
 def scripted(number):
     if number < 0:
-        raise OwnError(number)
+        raise OwnError(number, "home")
     return number + 1
 
 if __name__ == "__main__":
@@ -52,7 +54,8 @@ if __name__ == "__main__":
         try:
             pool.submit(scripted, -1).result()
         except OwnError as error:
-            print("own", error)
+            print("own", error.code, error)
+        print(pool.submit(scripted, 2).result())
 """
 
 
@@ -68,7 +71,7 @@ def test_functions_of_a_script(kept_home: Path, tmp_path: Path) -> None:
         text=True,
         timeout=120,
     )
-    assert done.stdout.splitlines() == ["2", "own -1"], done.stderr
+    assert done.stdout.splitlines() == ["2", "own -1 -1 at home", "3"], done.stderr
 
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:

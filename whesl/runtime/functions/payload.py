@@ -8,6 +8,7 @@ Data from a socket is never unpickled.
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import io
 import os
 import pickle
@@ -157,15 +158,11 @@ class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # cloudpickle h
             return made, tuple(obj.co_filename if one == _NO_FILE else one for one in args)
         if not isinstance(obj, BaseException) or _says_how_it_is_made(type(obj)):
             return super().reducer_override(obj)
-        reduced: Any = obj.__reduce_ex__(_PROTOCOL)
-        args, state = reduced[1], reduced[2] if len(reduced) > 2 else None
-        if sys.version_info >= (3, 11) and isinstance(obj, BaseExceptionGroup):  # noqa: F821  # not in 3.10
-            # ``args`` of the group may be those of its own class; Python's base class needs these two.
-            args = (obj.message, list(obj.exceptions))
+        made, (kind, args), state = _reduced(obj)
         if self._lenient:
             args = tuple(one if _can_be_dumped(one) else repr(one) for one in args)
             state = {name: value for name, value in (state or {}).items() if _can_be_dumped(value)}
-        return _exception, (type(obj), args), state or None
+        return made, (kind, args), state or None
 
 
 def _says_how_it_is_made(kind: type[BaseException]) -> bool:
@@ -173,8 +170,22 @@ def _says_how_it_is_made(kind: type[BaseException]) -> bool:
     return first.__module__ != "builtins"
 
 
+def _reduced(error: BaseException) -> tuple[Callable[..., Any], tuple[Any, ...], Any]:
+    """Return the function and arguments that remake an exception, and its state."""
+    reduced: Any = error.__reduce_ex__(_PROTOCOL)
+    args, state = reduced[1], reduced[2] if len(reduced) > 2 else None
+    if sys.version_info >= (3, 11) and isinstance(error, BaseExceptionGroup):  # noqa: F821  # not in 3.10
+        # ``args`` of the group may be those of its own class; Python's base class needs these two.
+        args = (error.message, list(error.exceptions))
+    return _exception, (type(error), args), state
+
+
 def _exception(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
-    """Return an exception made from ``args`` by the built-in base class of its class."""
+    """Return an exception made from ``args`` by the built-in base class of its class.
+
+    An executor's worker pickles the exception once more, in this way, too.
+    """
+    copyreg.pickle(kind, _reduced)
     base = next(one for one in kind.__mro__ if one.__module__ == "builtins")
     made: BaseException = base.__new__(kind, *args)
     base.__init__(made, *args)  # type: ignore[misc]  # it is the base of ``kind`` itself
