@@ -80,6 +80,25 @@ def test_the_other_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert call(tmp_path / "none") == 2
 
 
+@pytest.mark.parametrize(
+    ("ending", "cause"),
+    [
+        ("arena: request for 18 GiB denied\nemergency exit\n", "out-of-memory-host"),
+        ("solver: pivot vanished in block 8\nproc 3 quits\nproc 4 quits\n", "numerical"),
+        ("61 of 64 workers registered, 3 are missing\nstartup: giving up\n", "launcher/rendezvous"),
+        ("checking for NaN: none found\nclosing the files\n", None),
+    ],
+)
+def test_an_unknown_program_s_own_words(
+    ending: str, cause: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was said of a line without the word error, though it is the only one that tells of trouble."""
+    log = tmp_path / "a.out"
+    log.write_text(STEPS + ending)
+    told = asked(capsys, log)["cause"]
+    assert (told and (told["line"], told["class"])) == (cause and (51, cause))
+
+
 def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the manager keeps itself is read, and what it says counts."""
 

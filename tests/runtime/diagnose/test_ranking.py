@@ -30,6 +30,12 @@ def test_an_error_after_which_the_work_went_on_is_none() -> None:
     assert told(died) == ("filesystem-full", 402)
 
 
+def test_the_same_trouble_twice_that_the_work_went_on_after_is_none() -> None:
+    """The second one was taken for a last failure that the first one explains."""
+    log = STEPS + "Nonlinear solve did not converge\n Solve Did NOT Converge!\n" + STEPS
+    assert why(log).outcome is not Outcome.FAILED
+
+
 def test_an_exception_that_python_ignores_is_no_cause() -> None:
     ignored = (
         "Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a2b3c4d50>\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,14 +14,16 @@ from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
 from whesl.model.workflow import Task
 from whesl.runtime.detect.rehearsal import Rehearsal, Rehearsed
-from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry
+from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry, Finding, Observed
 from whesl.runtime.diagnose.prepared import prepared
-from whesl.runtime.diagnose.ranking import diagnose, told_by_accounting
+from whesl.runtime.diagnose.progress import Tail
+from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing, told_by_accounting
 from whesl.runtime.diagnose.reading import lines_of_all, observe
-from whesl.runtime.diagnose.scanner import Knowledge, Scanner
-from whesl.runtime.diagnose.unusual import SHOWN, form, unusual
+from whesl.runtime.diagnose.scanner import Knowledge, Scanner, told_by_topic
+from whesl.runtime.diagnose.unusual import SHOWN, form, trouble, unusual
 from whesl.runtime.diagnose.vocabulary import Outcome, Role
 
+_NEAR = 60  # lines before the one that says only that something failed, in which the fault may be named
 _TEXT = 500  # kept characters of the decisive line
 _WHILE_IT_RUNS = frozenset({CauseClass.GPU, CauseClass.FABRIC, CauseClass.NODE})
 _CLEAR = 80  # least strength of a message that alone names a job's cause
@@ -63,15 +66,47 @@ def diagnose_files(
         found = msgspec.structs.replace(found, told=accounting.told)
         if found.cause is None:
             found = told_by_accounting(found, accounting) or _told_in_words(found, accounting) or found
-    if found.outcome is not Outcome.UNKNOWN:
+    if not says_nothing(found):
         return found
     forms = frozenset(map(form, lines_of_all(good)))
-    lines = [
-        (file, number, text)
-        for file, tail in zip(files, reader.tails(), strict=True)
-        for number, text in unusual(tail.lines(), forms)
-    ]
+    rare = [unusual(tail.lines(), forms) for tail in reader.tails()]
+    guess = _guess(found, observed, files, rare, reader.tails())
+    if guess is not None:
+        return guessed(found, observed, guess)
+    if found.outcome is not Outcome.UNKNOWN:
+        return found
+    lines = [(file, *line) for file, some in zip(files, rare, strict=True) for line in some]
     return msgspec.structs.replace(found, unusual=tuple(lines[-SHOWN:]))
+
+
+def _guess(
+    found: Diagnosis,
+    observed: Observed,
+    files: Sequence[str],
+    rare: Sequence[list[tuple[int, str]]],
+    tails: Sequence[Tail],
+) -> Finding | None:
+    """Return an unusual line at a program's end whose words tell of trouble; None without one.
+
+    Args:
+        found: the diagnosis, which names no fault.
+        observed: what was found in the logs.
+        files: the logs' names.
+        rare: of each log the lines that are printed once.
+        tails: the last part of each log.
+    """
+    cause = found.cause.finding if found.cause is not None else None
+    for number, (file, lines, tail) in enumerate(zip(files, rare, tails, strict=True)):
+        once = {line for line, _ in lines}
+        steps = (step.line for step in observed.progress if step.number == number and step.line not in once)
+        begin, end = max(steps, default=0), sys.maxsize
+        if cause is not None:
+            begin, end = (max(begin, cause.line - _NEAR), cause.line) if cause.number == number else (0, 0)
+        ending = [line for line in lines if begin < line[0] <= end]
+        told = trouble(ending, list(tail.lines()), _shipped()[0].topic) if ending else None
+        if told is not None:
+            return told_by_topic(*told, file=file, number=number)
+    return None
 
 
 def _told_in_words(found: Diagnosis, accounting: Accounting) -> Diagnosis | None:

@@ -20,6 +20,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         source: the program that prints it.
         strength: 0 to 100, the confidence that a matching line is the job's cause.
         explained: classes of causes that explain this message; empty for a symptom that any cause explains.
+            Without classes of its own, an entry by words has those of ``DEEPER`` in the vocabulary.
         advice: the recovery that would help.
         general: whether any program may print it; a more specific entry for the same line is preferred.
         lasting: whether the job may go on for a while after it.

@@ -17,7 +17,7 @@ import msgspec
 from whesl.files.toml import load
 from whesl.model.evidence import Advice, CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
-from whesl.runtime.diagnose.vocabulary import ADVICE, LASTING, STRENGTH, Role
+from whesl.runtime.diagnose.vocabulary import ADVICE, DEEPER, LASTING, STRENGTH, Role
 
 _HINT = "docs/why.md says what a table of the knowledge has"
 
@@ -89,7 +89,7 @@ def _entry(name: str, table: _Table) -> Entry:
         means=table.means,
         source=table.source,
         strength=STRENGTH[table.role] if table.strength is None else table.strength,
-        explained=frozenset(table.explained),
+        explained=frozenset(table.explained) or (DEEPER if table.by_words else frozenset()),
         advice=table.advice or default,
         general=table.general,
         lasting=cause in LASTING if table.lasting is None else table.lasting,

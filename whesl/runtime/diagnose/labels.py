@@ -90,6 +90,7 @@ _FORMS = (
     ("[", rf"\[(?P<host>{HOST}):\d+\] (?:\[\d+\] )?"),
     ("[", rf"\[(?P<node>{HOST}):?\d*\]\[\[\d+,\d+\],(?P<rank>\d+)\]\[[^\]]*\] ?"),
     ("[", rf"\[proxy:[\d:]+@(?P<node>{HOST})\] "),
+    ("[", rf"\[(?P<node>{HOST}):mpispawn_\d+\](?=\[)"),
     ("[", r"\[(?:cli_(?P<rank>\d+))\]: "),
     ("[", rf"\[(?P<node>{HOST}):mpi_rank_(?P<rank>\d+)\](?=\[)"),
     ("a", r"Abort\(\d+\) on node (?P<rank>\d+)(?: \(rank \d+ in comm \S+\))?: "),

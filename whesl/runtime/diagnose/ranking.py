@@ -36,6 +36,7 @@ _WENT_ON = 3  # least number of steps after a line that show that the program we
 _MANY = 40  # number of steps after a line that cannot all come from an output buffer
 _GENERIC = 30  # greatest strength of a line that any program may print
 _CAUSE = 55  # least strength of a line that alone can be a cause
+_GUESS = 20  # score of a line of which only the words are known
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
@@ -355,6 +356,38 @@ def _sure(first: Candidate, rest: Sequence[Candidate]) -> float:
 
 def _named(cause: CauseClass | None) -> str:
     return cause.value if cause is not None else "none"
+
+
+def says_nothing(diagnosis: Diagnosis) -> bool:
+    """Whether a diagnosis names no fault, or its line says only that something failed."""
+    if diagnosis.cause is None:
+        return diagnosis.outcome is Outcome.UNKNOWN
+    entry = diagnosis.cause.finding.entry
+    if entry.role is Role.SYMPTOM:
+        return entry.cause_class is CauseClass.OTHER_RANK
+    return entry.general and entry.by_words and entry.strength <= _GENERIC
+
+
+def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagnosis:
+    """Return a diagnosis whose cause is a line of which only the words are known.
+
+    Args:
+        diagnosis: the diagnosis, which names no fault.
+        observed: what was found in the logs.
+        finding: the line; its entry is the topic of its words.
+    """
+    finding = located(finding, observed)
+    told = "it is unlike the job's other lines, its words tell of trouble, and the program ends after it"
+    candidate = Candidate(finding=finding, score=_GUESS, reasons=(told,))
+    return msgspec.structs.replace(
+        diagnosis,
+        outcome=Outcome.FAILED,
+        cause=candidate,
+        advice=_advice(finding),
+        sure=_GUESS / 100,
+        candidates=(candidate, *diagnosis.candidates),
+        consequences=_consequences(finding, observed),
+    )
 
 
 def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:

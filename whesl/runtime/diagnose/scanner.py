@@ -30,6 +30,7 @@ _FIRST, _LAST = 200, 50  # kept findings of one entry: the first ones and the la
 _PIECE = 128 << 10  # bytes of a block that is searched at once
 _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
+_EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
@@ -97,19 +98,26 @@ class Knowledge:
             entry: the entry of the message.
             text: the words of the message.
         """
+        # A language's exception about an argument need not mean an input of the user.
+        exception = entry.general and entry.strength >= _EXCEPTION
+        topic = self.topic(text, without=CauseClass.INPUT if exception else None)
+        if topic is None:
+            return entry
+        return msgspec.structs.replace(
+            entry,
+            cause_class=topic.cause_class,
+            means=topic.means,
+            advice=topic.advice,
+            lasting=topic.lasting,
+            by_words=False,
+        )
+
+    def topic(self, text: str, without: CauseClass | None = None) -> Entry | None:
+        """Return the first topic in some words, except those of one class; None without one."""
         for topic in self._topics:
-            # An exception about an argument need not mean an input of the user.
-            if entry.general and topic.cause_class is CauseClass.INPUT:
-                continue
-            if re.search("|".join(topic.match), text, re.IGNORECASE):
-                return msgspec.structs.replace(
-                    entry,
-                    cause_class=topic.cause_class,
-                    means=topic.means,
-                    advice=topic.advice,
-                    lasting=topic.lasting,
-                )
-        return entry
+            if topic.cause_class is not without and re.search("|".join(topic.match), text, re.IGNORECASE):
+                return topic
+        return None
 
     def _searcher(self, number: int) -> Callable[[bytes], dict[str, bytes] | None]:
         form = canonical(Pattern(text=self._pairs[number][1], regex=True))
@@ -321,6 +329,28 @@ class Scanner:
             time=cleaned.time,
             warned=not entry.fatal and _warns(cleaned),
         )
+
+
+def told_by_topic(line: int, text: str, topic: Entry, *, file: str, number: int) -> Finding:
+    """Return the finding of a line of which only the topic of its words is known.
+
+    Args:
+        line, text: the line.
+        topic: the topic of its words.
+        file, number: the file's name and number.
+    """
+    cleaned = clean(text)
+    entry = msgspec.structs.replace(topic, role=Role.CAUSE, general=True)
+    return Finding(
+        entry=entry,
+        file=file,
+        number=number,
+        line=line,
+        text=text[:_TEXT],
+        rank=cleaned.rank,
+        node=cleaned.node,
+        device=cleaned.device,
+    )
 
 
 def _stands(entry: Entry, least: int | None) -> bool:

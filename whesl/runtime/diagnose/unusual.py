@@ -9,12 +9,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import clean
 from whesl.runtime.diagnose.progress import NO_DIGITS
 
 SHOWN = 10
+# Words that say of a line that it tells of trouble.
+_TROUBLE = re.compile(
+    r"(?i)\b(?:not?|cannot|can't|couldn't|won't|unable|without|fail\w*|errors?|errno|fatal|bad|wrong|bug|denied"
+    r"|refused|reject\w*|missing|lacks?|unknown|invalid|illegal|violat\w+|vanish\w*|unreachable|lost|dead|died"
+    r"|killed|broken|exceed\w*|exhaust\w*|incomplete|corrupt\w*|vacat\w+|preempt\w*|evict\w*|signal|singular"
+    r"|diverg\w+|stopped|but|only|(?:is|are|became) nan|0 \w+ left)\b"
+)
+# Words that say of a program, or of its ranks, that they end before their time.
+_ENDS_BADLY = re.compile(
+    r"(?i)\b(?:quit(?:s|ting)?|stopp(?:ed|ing)|stops|abort\w*|terminat\w+|halt(?:s|ed|ing)?|leav(?:es?|ing)"
+    r"|dies|died|giv(?:es|ing) up|vanished|gone|killed|emergency|shut(?:ting)? ?down|exit(?:s|ed|ing)?|early"
+    r"|skipped|closed|interrupted|incomplete|not (?:done|run|complete|delivered)|nothing (?:to do|was run)"
+    r"|missing|end|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
+    r"|\b(?:code|status|returns?|exit)[ :=]*[1-9]"
+)
 _MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8,}\b")
 
 
@@ -24,7 +40,7 @@ def form(line: str) -> str:
 
 
 def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()) -> list[tuple[int, str]]:
-    """Return the last lines whose form is printed once, and never in a good run.
+    """Return the lines whose form is printed once, and never in a good run.
 
     Args:
         lines: the lines at the end of a log, with their numbers.
@@ -38,9 +54,27 @@ def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()
             forms[key] = form(text)
         found.append((number, text, forms[key]))
     times = Counter(each for _, _, each in found)
-    rare = [
+    return [
         (number, text.rstrip())
         for number, text, each in found
         if each and times[each] == 1 and each not in good
     ]
-    return rare[-SHOWN:]
+
+
+def trouble(
+    rare: Sequence[tuple[int, str]], ending: Sequence[tuple[int, str]], topic: Callable[[str], Entry | None]
+) -> tuple[int, str, Entry] | None:
+    """Return the first rare line that tells of trouble if the program ends badly, and the topic of its words.
+
+    Args:
+        rare: lines that are printed once, after the last step of work, with their numbers.
+        ending: all lines at the end of the log.
+        topic: the topic of some words, None without one.
+    """
+    for number, text in rare:
+        words = clean(text).text
+        found = topic(words) if _TROUBLE.search(words) else None
+        if found is not None:
+            badly = any(_ENDS_BADLY.search(later) for at, later in ending if at >= number)
+            return (number, text, found) if badly else None
+    return None

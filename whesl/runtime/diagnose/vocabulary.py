@@ -68,6 +68,19 @@ LASTING = frozenset(
     }
 )
 
+# Causes of which a program may tell only that something failed: another line near by names them.
+DEEPER = frozenset(
+    {
+        CauseClass.MEMORY_HOST,
+        CauseClass.MEMORY_GPU,
+        CauseClass.GPU,
+        CauseClass.FULL,
+        CauseClass.QUOTA,
+        CauseClass.FILESYSTEM,
+        CauseClass.NUMERICAL,
+    }
+)
+
 # Causes that finally end a hanging job.
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
