@@ -38,6 +38,47 @@ def nothing(path: str) -> str:
     raise FileNotFoundError(path)
 
 
+# Of srun 26.05.3, with a SPANK plugin's options.
+HELP = """\
+Usage: srun [OPTIONS(0)... [executable(0) [args(0)...]]]
+
+Parallel run options:
+  -A, --account=name          charge job to specified account
+      --later-option=n        of a release that is not known
+
+Options provided by plugins:
+
+      --container-image=[USER@][REGISTRY#]IMAGE[:TAG]|PATH
+                              [pyxis] the image to use for the container
+                              filesystem, as --container-name=x does.
+      --container-remap-root  [pyxis] ask to be remapped to root inside the
+      --beegfs=[size]         optional argument of a plugin
+"""
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "--container-image ubuntu",
+        "--container-im ubuntu",
+        "--container-image=ubuntu",
+        "--container-remap-root",
+        "--beegfs",
+        "--later-option 3",
+    ],
+)
+def test_an_option_of_a_plugin_or_a_newer_release_is_asked_of_srun_itself(own: str) -> None:
+    asked: list[str] = []
+    words = shlex.split(f"-n6 {own} -N3 ./app -N2")
+    made = rewrite("srun", words, AFTER, read=nothing, ask=lambda: asked.append("once") or HELP)  # type: ignore[func-returns-value]  # append returns None
+    assert " ".join(made) == f"--overlap --nodes=3 --nodelist=n[01,04,03] -n6 {own} ./app -N2"
+    assert asked == ["once"]
+
+
+def test_srun_is_asked_of_no_option_that_is_known() -> None:
+    assert rewrite("srun", ["-N1", "./app", "--own"], AFTER, read=nothing, ask=lambda: 1 / 0)  # type: ignore[arg-type,return-value]  # never called
+
+
 def srun(
     line: str, environ: dict[str, str], *, read: Callable[[str], str] = nothing, ordinal: int = 0
 ) -> str:

@@ -67,13 +67,22 @@ def mpi_flavour(real: str) -> str:
         return "hydra"
     if any(word in names for word in ("orterun", "openmpi", "ompi", "prterun", "prte")):
         return "openmpi"
+    return (
+        "hydra"
+        if any(word in printed(real, "--version") for word in ("HYDRA", "Intel", "MPICH"))
+        else "openmpi"
+    )
+
+
+def printed(real: str, option: str) -> str:
+    """Return what a launcher prints for an option such as ``--help``; "" for one that cannot be asked."""
     import subprocess
 
     try:
-        asked = subprocess.run([real, "--version"], capture_output=True, text=True, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return "openmpi"
-    return "hydra" if any(word in asked.stdout for word in ("HYDRA", "Intel", "MPICH")) else "openmpi"
+        asked = subprocess.run([real, option], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return ""
+    return asked.stdout
 
 
 def free_ordinal(host_file: str) -> int:
@@ -283,6 +292,7 @@ def main(arguments: list[str]) -> NoReturn:
         flavour=lambda: mpi_flavour(real),
         ordinal=ordinal,
         keep=_keep if steps else None,
+        ask=lambda: printed(real, "--help"),
     )
     if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
         from whesl.managers.resource.launcher_shims.flux_run_direct_submission import plain_run

@@ -43,6 +43,7 @@ def rewrite(
     flavour: Callable[[], str] = lambda: "openmpi",
     ordinal: int = 0,
     keep: Callable[[str], str] | None = None,
+    ask: Callable[[], str] | None = None,
 ) -> list[str]:
     """Return a launcher's arguments (without the command's name), rewritten for the nodes in use.
 
@@ -54,6 +55,7 @@ def rewrite(
         flavour: returns an mpirun's MPI, ``openmpi`` or ``hydra`` (MPICH, Intel); called only when needed.
         ordinal: the step's number among the running steps, by which steps on some of the nodes are spread.
         keep: writes a text to a file of the step and returns the file's path; raises OSError.
+        ask: returns what the real srun prints for ``--help``; called only for an option that is not known.
 
     A damaged value, an unreadable file or a form that is not understood leaves the user's words unchanged:
     the real launcher then reports the error.
@@ -67,7 +69,7 @@ def rewrite(
 
             return rewrite_flux(argv, environ)
         if name == "srun":
-            return _srun(list(argv), nodes, environ, read, ordinal)
+            return _srun(list(argv), nodes, environ, read, ordinal, ask)
         words = _mpi(list(argv), nodes, environ, read, flavour)
         named = any(word.lstrip("-") in MPI_RANKFILES for word in words)
         if keep is None or not named or flavour() != "openmpi":
@@ -81,9 +83,14 @@ def rewrite(
 
 
 def _srun(
-    argv: list[str], nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
+    argv: list[str],
+    nodes: Nodes,
+    environ: Mapping[str, str],
+    read: Callable[[str], str],
+    ordinal: int,
+    ask: Callable[[], str] | None,
 ) -> list[str]:
-    lines = [parse_srun(words) for words in parts(argv)]
+    lines = [parse_srun(words, ask) for words in parts(argv)]
     job = environ.get("SLURM_JOB_ID", "")
     for line in lines:
         if not job or line.has(*UNTOUCHED) or line.value("jobid") not in (None, job):

@@ -11,7 +11,7 @@ from whesl.managers.resource.slurm.option_tables import JOB, LATER_JOB, LATER_SR
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class Option:
@@ -143,12 +143,33 @@ def _short(word: str, following: str | None, table: Table) -> list[Option]:
     return options
 
 
-_SRUN = Table(JOB + SRUN, later=LATER_JOB + LATER_SRUN)
+_LATER_SRUN = LATER_JOB + LATER_SRUN
+_SRUN = Table(JOB + SRUN, later=_LATER_SRUN)
 
 
-def parse_srun(arguments: Sequence[str]) -> Line:
-    """Return the options (with long names, also of abbreviations) and the rest of srun's arguments."""
-    return parse(arguments, _SRUN)
+def parse_srun(arguments: Sequence[str], ask: Callable[[], str] | None = None) -> Line:
+    """Return the options (with long names, also of abbreviations) and the rest of srun's arguments.
+
+    Args:
+        arguments: srun's arguments.
+        ask: returns the output of ``srun --help``; called for an option that is not in the table, of a site's
+            SPANK plugin or of a newer release. An option that is not there either is refused by srun itself.
+    """
+    line = parse(arguments, _SRUN)
+    if ask is None or all(option.name in _SRUN.kinds for option in line.options):
+        return line
+    return parse(arguments, Table(JOB + SRUN, later=f"{_LATER_SRUN} {_of_help(ask())}"))
+
+
+def _of_help(text: str) -> str:
+    """Return the options in the output of ``srun --help`` that are not in the table, in ``Table``'s form.
+
+    An argument in brackets alone is optional (``--beegfs=[size]``), as in Slurm's own lines.
+    """
+    import re
+
+    shown = re.findall(r"^ +(?:-\w, )?--([\w-]+)(=\[[^]\s]*\](?=\s)|=)?", text, re.MULTILINE)
+    return " ".join(f"{name}{'?' if kind[1:] else kind}" for name, kind in shown if name not in _SRUN.kinds)
 
 
 _OPENMPI = (
