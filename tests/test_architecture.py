@@ -129,7 +129,6 @@ ALLOWED: dict[str, set[str]] = {
         "lab/predictor_evaluation",
         "lab/readers",
         "lab/results",
-        "managers/resource",
         "model",
         "placement/policies",
         "prediction",

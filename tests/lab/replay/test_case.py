@@ -92,12 +92,14 @@ def test_resources_say_what_the_machine_has(tmp_path: Path) -> None:
     file.write_text('[[nodes]]\nnames = "n[01-03]"\n')
     with pytest.raises(UsageError, match="names nodes that the machine does not have: n04"):
         case(DATA / "sacct-X.txt", DATA / "events.txt", resources=machine_file.read(file))
+    file.write_text("nodes = 3\n")
+    with pytest.raises(UsageError, match="nodes of the resources have no names"):
+        case(DATA / "sacct-X.txt", DATA / "events.txt", resources=machine_file.read(file))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nodes = 3\n", ":1: nodes is 3: expected `array`"),
         ('[[nodes]]\nnames = "n[1-3]"\ncolour = "red"\n', ":3: 'colour' is not known here"),
         ('[[nodes]]\nnames = "n[1-"\n', ":2:"),
         ('zone = "Mars/Base"\n[[nodes]]\nnames = "n1"\n', ":1: zone: no time zone 'Mars/Base'"),

@@ -75,21 +75,24 @@ def workflow(
     """
     from dataclasses import replace
 
+    import numpy as np
+
+    from whesl.lab.readers import machine_file
     from whesl.lab.readers.workflow_formats import read
-    from whesl.lab.simulators.workflow import machine_file
     from whesl.prediction import compile_choice
 
     if resources is not None and nodes is not None:
         raise UsageError("--resources and --nodes both say what the machine is", hint="give one of them")
     progress = shown(quiet=quiet)
     graphs = [read(path) for path in workflows]
-    where = machine_file.read(resources) if resources is not None else None
+    machine = machine_file.read(resources) if resources is not None else None
+    speeds = machine.speeds() if machine is not None else [1.0] * (nodes or 0)
     # Plain Python has to be chosen before modules with compiled functions are loaded.
-    size = (nodes or 0) if where is None else len(where.speed)
-    pairs = size * sum(map(len, graphs)) * len(policies)
-    if failures is None and predictor == "none" and size <= _PLAIN_NODES and pairs <= _PLAIN_PAIRS:
+    pairs = len(speeds) * sum(map(len, graphs)) * len(policies)
+    if failures is None and predictor == "none" and len(speeds) <= _PLAIN_NODES and pairs <= _PLAIN_PAIRS:
         compile_choice.in_plain_python()
 
+    from whesl.lab.predictor_evaluation import catalogue
     from whesl.lab.results.result_writers import as_json, markdown
     from whesl.lab.results.table_and_figure import Table
     from whesl.lab.simulators.workflow.audit import audit
@@ -99,20 +102,22 @@ def workflow(
     from whesl.prediction.failures.failure_history import merged
 
     truth = _records(failures, nodes, system, strict=strict, note=progress.note)
-    if where is None and nodes is None and truth is None:
+    if not speeds and truth is None:
         raise UsageError("no machine", hint="--nodes N or --resources R.toml says what it is")
-    if where is None:
-        where = machine_file.uniform(nodes or (truth.nodes if truth is not None else 1))
     if truth is None:
-        truth = merged(len(where.speed), 0.0, 0.0, [])
-    if truth.nodes != len(where.speed):
+        truth = merged(len(speeds), 0.0, 0.0, [])
+    speeds = speeds or [1.0] * truth.nodes
+    if truth.nodes != len(speeds):
         raise UsageError(
-            f"{failures}: failures of {truth.nodes} nodes, and the machine has {len(where.speed)}",
+            f"{failures}: failures of {truth.nodes} nodes, and the machine has {len(speeds)}",
             hint=f"--nodes {truth.nodes}, or the records of another machine (--system)",
         )
     arrival = [truth.begin + at + every * number for number in range(len(graphs))]
-    tasks = workload(graphs, where.speed, where.bandwidth, arrival)
-    given = machine_file.predictor(predictor, truth, arrival[0], seed, threshold)
+    bandwidth = machine.bandwidth if machine is not None else machine_file.BANDWIDTH
+    tasks = workload(graphs, np.array(speeds), bandwidth, arrival)
+    given = catalogue.made(catalogue.asked(predictor), truth, arrival[0], seed)
+    if threshold is not None:
+        given = given.at_threshold(threshold)
     summaries = []
     with progress.stage("policies", len(policies)) as advance:
         for name in dict.fromkeys(policies):
