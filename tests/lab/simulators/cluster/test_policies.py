@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.lab.simulators.cluster.reference import Reference
-from whesl.lab.native import event_loop
+from whesl.lab.native import cluster_event_loop
 from whesl.lab.simulators.cluster import policy_object_event_loop
 from whesl.lab.simulators.cluster.audit import audit
 from whesl.lab.simulators.cluster.simulation import simulate
@@ -98,7 +98,7 @@ def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, 
     for name in ("fcfs", "easy", "conservative"):
         compiled = simulate(work, nodes, name, history=history)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(event_loop, "library", lambda: None)
+            patch.setattr(cluster_event_loop, "library", lambda: None)
             plain = simulate(work, nodes, name, history=history)
         assert rows(plain.attempts) == rows(compiled.attempts)
         assert np.array_equal(plain.promised, compiled.promised)

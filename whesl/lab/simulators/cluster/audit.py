@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.native.event_loop import apart
+from whesl.lab.native.cluster_event_loop import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

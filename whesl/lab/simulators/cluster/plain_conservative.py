@@ -1,6 +1,6 @@
 """Conservative backfilling in plain Python, for machines without a C compiler.
 
-The rules, attempts and first reservations are those of ``whesl/lab/native/event_loop.c``.
+The rules, attempts and first reservations are those of ``whesl/lab/native/cluster_event_loop.c``.
 """
 
 from __future__ import annotations

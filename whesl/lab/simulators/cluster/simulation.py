@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.native import event_loop
+from whesl.lab.native import cluster_event_loop
 from whesl.lab.simulators.cluster import measures, simulation_records
 from whesl.lab.simulators.cluster.simulation_records import Attempts
 from whesl.model.errors import UsageError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Predictor
 
-POLICIES = event_loop.POLICIES
+POLICIES = cluster_event_loop.POLICIES
 
 
 class Simulation(NamedTuple):
@@ -87,7 +87,7 @@ def simulate(
             f"the machine has {nodes}"
         )
     asked = predictor.compiled() if predictor is not None and policy == "reliable" else None
-    if (found := event_loop.simulate(policy, nodes, work[1:], faults, asked)) is not None:
+    if (found := cluster_event_loop.simulate(policy, nodes, work[1:], faults, asked)) is not None:
         attempts, promised = Attempts(*found[0]), found[1]
     else:
         attempts, promised = _in_python(work, nodes, policy, history, predictor)

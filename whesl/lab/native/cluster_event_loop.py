@@ -1,4 +1,4 @@
-"""The policies of one cluster in C (``event_loop.c``) as functions of NumPy arrays."""
+"""The policies of one cluster in C (``cluster_event_loop.c``) as functions of NumPy arrays."""
 
 from __future__ import annotations
 
