@@ -220,7 +220,6 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     """Keep all that was imported and collected out of each search for garbage."""
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -70,6 +70,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return kept | own
 
 
+@pytest.mark.costly
 def test_they_pass_the_contract_tests(environment: dict[str, str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += ["--rootdir", str(PACKAGE), "-c", os.devnull, "--basetemp", str(tmp_path / "t"), str(PACKAGE)]
@@ -95,6 +96,7 @@ def test_a_task_recovers_under_a_manager_that_whesl_has_never_heard_of(
     assert found.tasks[0].jobs == ["1"] and found.tasks[0].nodes == 2
 
 
+@pytest.mark.costly
 def test_a_workflow_runs_under_a_manager_that_whesl_has_never_heard_of(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

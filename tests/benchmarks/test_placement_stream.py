@@ -16,6 +16,7 @@ def options(out: Path, *more: str) -> argparse.Namespace:
     return placement_stream.parser("x").parse_args(given)
 
 
+@pytest.mark.costly
 def test_a_run_that_failed_or_was_cut_off_is_run_again_and_others_are_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

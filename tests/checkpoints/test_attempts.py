@@ -52,6 +52,7 @@ def run(place: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.costly
 def test_a_program_that_fails_is_started_again_and_the_last_status_counts(tmp_path: Path) -> None:
     tries = "echo >> tries; exit $((5 - $(wc -l < tries)))"
     done = run(tmp_path, f"tries-{os.getpid()}", "--attempts", "3", "--", "sh", "-c", tries)

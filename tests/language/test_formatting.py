@@ -37,6 +37,7 @@ def stable(text: bytes | str) -> str:
 
 @given(specifications())
 @settings(max_examples=30, deadline=None)
+@pytest.mark.costly
 def test_any_specification(text: str) -> None:
     once = stable(text)
     assert not re.search(r"[ \t]$|\n\n\n|\t|\r", re.sub(r'"[^"\n]*"|#.*', '""', once), re.MULTILINE)
@@ -45,6 +46,7 @@ def test_any_specification(text: str) -> None:
 
 @given(specifications(), st.integers(0, 2**32).map(random.Random))
 @settings(max_examples=30, deadline=None)
+@pytest.mark.costly
 def test_comments_everywhere(text: str, chance: random.Random) -> None:
     """A comment may end any line, also inside brackets, where lines may be cut anywhere."""
     changed, depth, at = "", 0, 0

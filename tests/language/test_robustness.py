@@ -56,6 +56,7 @@ def test_any_text(text: str) -> None:
 
 @given(specifications(), st.data())
 @settings(max_examples=60, deadline=None)
+@pytest.mark.costly
 def test_damaged_specifications(text: str, data: st.DataObject) -> None:
     """Cut anywhere, or with anything put in or taken out."""
     at = data.draw(st.integers(0, len(text)))
@@ -198,6 +199,7 @@ def calls(text: str) -> int:
 
 
 @pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.costly
 def test_the_work_grows_with_the_size_only(kind: str) -> None:
     make = GROWING[kind]
     calls(make(4000))  # so that what is remembered for good is not counted
@@ -209,6 +211,7 @@ def test_the_work_grows_with_the_size_only(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", GROWING)
+@pytest.mark.costly
 def test_thirty_kilobytes_of_anything(kind: str) -> None:
     check(GROWING[kind](30_000))
 

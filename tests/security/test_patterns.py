@@ -132,6 +132,7 @@ def test_thousands_of_patterns(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["hyperscan", "re2"])
+@pytest.mark.costly
 def test_a_line_without_an_end_needs_no_memory(engine: str) -> None:
     """A quarter of a gigabyte without a line break, in a child that may add a quarter of that."""
     patterns = (Pattern(text="needle"), Pattern(text=r"(a+)+b(?P<n>\d*)", regex=True))
@@ -146,6 +147,7 @@ def test_a_line_without_an_end_needs_no_memory(engine: str) -> None:
     bounded(work, memory=64 << 20)
 
 
+@pytest.mark.costly
 def test_no_line_of_a_log_keeps_the_isolator_busy() -> None:
     """Evidence is read with expressions of our own: for the node to blame, in all words of a long line."""
     nodes = NodeSet(active=tuple(f"n{number:04d}" for number in range(2000)))

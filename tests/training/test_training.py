@@ -9,6 +9,8 @@ import socket
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.equipment.free_ports import free_ports
 from tests.runtime.isolator.bench import Bench, bench, until
 from tests.training.bed import EXAMPLE
@@ -23,6 +25,7 @@ def steps(out: str) -> list[int]:
     return [int(line.split()[1]) for line in out.splitlines() if line.startswith("step ")]
 
 
+@pytest.mark.costly
 def test_each_fault_is_seen_by_its_line_and_training_goes_on(bench: Bench) -> None:
     """A taken port, a rank, the first rank, a loader, /dev/shm: one after another, each in an attempt."""
     faults = "none:0:0 kill:1:3 kill:0:7 loader:1:12 shm:1:13 shm:1:14"

@@ -35,6 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.costly
 def test_a_model_is_learned_and_scored(site: Path, tmp_path: Path) -> None:
     records = ("--events", site / "events.txt", "--jobs", site / "jobs.txt")
     out = tmp_path / "site.npz"

@@ -42,6 +42,7 @@ def run(world: World, made: dict[Domain, Side] | None = None) -> RunState:
     return runs.carry_out(world.place, made=made or world.sides())
 
 
+@pytest.mark.costly
 def test_both_sides(tmp_path: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks on both; data go both ways, each copy compared; the results are on the cluster's side."""
     # Threads that start and watch executors read the state while the one that decides changed it.
@@ -62,6 +63,7 @@ def test_both_sides(tmp_path: Path, cluster: LocalCluster, monkeypatch: pytest.M
     assert isinstance(world.records()[0], r.RunStarted)
 
 
+@pytest.mark.costly
 def test_a_run_that_breaks_off_leaves_its_executors_and_nothing_else(
     tmp_path: Path, cluster: LocalCluster
 ) -> None:
@@ -107,6 +109,7 @@ carry_out(Path({str(world.place)!r}))
     world.right(runs.state_of(world.place))
 
 
+@pytest.mark.costly
 def test_parts_are_killed_at_random_moments(tmp_path: Path, cluster: LocalCluster) -> None:
     """Runner, provider, instances and watchdogs; `python -m tests.cloud.runner.kills` goes on for longer."""
     played = kills.Kills(tmp_path, cluster, 5, 5.0)
@@ -179,6 +182,7 @@ def faulty(world: World) -> tuple[dict[Domain, Side], Faulty]:
     return {Domain.HPC: made[Domain.HPC], Domain.CLOUD: side}, side
 
 
+@pytest.mark.costly
 def test_the_cloud_refuses_and_loses_replies(tmp_path: Path, cluster: LocalCluster) -> None:
     """A refused start is asked for again; one whose reply was lost is found by its token: one instance."""
     world = World(tmp_path, cluster, nodes=0, instances=1, width=2, backup=False)
@@ -225,6 +229,7 @@ def test_an_instance_is_lost_and_a_spot_is_revoked(tmp_path: Path, cluster: Loca
     assert any(executor.replaced for executor in state.executors.values())
 
 
+@pytest.mark.costly
 def test_the_cluster_grants_nothing(tmp_path: Path, cluster: LocalCluster) -> None:
     """Its requests wait; the cloud's backup does the work, and the requests are withdrawn at the end."""
     for node in ("n01", "n02"):
@@ -265,6 +270,7 @@ def test_nothing_is_given_at_all(tmp_path: Path, cluster: LocalCluster) -> None:
             _resume(cluster, node)
 
 
+@pytest.mark.costly
 def test_the_network_between_breaks(tmp_path: Path, cluster: LocalCluster) -> None:
     """Nobody is taken for gone; what was done meanwhile is heard of when it is back."""
     world = World(tmp_path, cluster, nodes=0, instances=1, width=2, seconds=0.5, backup=False)

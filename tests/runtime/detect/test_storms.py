@@ -54,6 +54,7 @@ def all_of(watch: Watch, *, drains: bool) -> list[tuple[str, int]]:
 
 
 @given(LINES, st.integers(1, 5), st.booleans())
+@pytest.mark.costly
 def test_each_line_is_judged_once_however_many_are_taken_at_once(
     output: Path, lines: list[str], most: int, drains: bool
 ) -> None:

@@ -51,6 +51,7 @@ def test_any_text(short: tuple[Engine, Engine], text: str) -> None:
     same(*short, text.encode("latin-1") + b"\n")
 
 
+@pytest.mark.costly
 def test_all_that_is_known() -> None:
     draw = random.Random(7)
     words = [needle.text for needle, _ in KNOWN]

@@ -137,6 +137,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 
 
 @pytest.mark.parametrize("name", ["steps", "storm"])
+@pytest.mark.costly
 def test_a_log_eight_times_as_large_takes_no_more_memory(tmp_path: Path, name: str) -> None:
     step = "step {n} loss 2.25 of the work that is done on this node, and of other nodes as well"
     rows = [

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.runtime.isolator.bench import HEAD, exists, records, until
 from whesl.runtime.isolator.task.taskdir import TaskDir
 
@@ -56,6 +58,7 @@ def counted(place: Path, word: str) -> list[int]:
     return [int(line.split()[2]) for line in lines if line.endswith(word)]
 
 
+@pytest.mark.costly
 def test_each_of_three_tasks_in_one_file_is_judged_by_its_own_lines(tmp_path: Path) -> None:
     """The first, who writes to the file itself, hangs; one of those that are copied fails, one is well."""
     hanging = Task(tmp_path, "hanging", HANGING)

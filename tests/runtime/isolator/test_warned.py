@@ -57,6 +57,7 @@ def told(place: Path, *options: str) -> tuple[int, str, str]:
         ('OUTPUT "$HERE/r.esl" MISSING', ""),  # cached rules took the variable as it stands
     ],
 )
+@pytest.mark.costly
 def test_warnings_come_each_time_and_strict_makes_errors_of_them(
     tmp_path: Path, detection: str, said: str
 ) -> None:

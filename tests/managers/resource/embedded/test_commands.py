@@ -68,6 +68,7 @@ def test_wrong_options_are_refused(words: list[str]) -> None:
 
 
 @given(st.lists(st.text(max_size=8), max_size=8))
+@pytest.mark.costly
 def test_no_words_break_the_parser(words: list[str]) -> None:
     for known in (sbatch.OPTIONS, srun.OPTIONS):
         try:

@@ -76,6 +76,7 @@ def test_where_recency_alone_counts_the_table_is_taken(seed: int) -> None:
     assert over.above(0.0) is not True
 
 
+@pytest.mark.costly
 def test_where_recency_alone_counts_the_learned_one_does_not_win() -> None:
     world = recent(3, nodes=40, days=160.0)
     what = rolling.plan(world, 8.0, steps=1)
