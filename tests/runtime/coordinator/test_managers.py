@@ -157,12 +157,13 @@ def test_a_file_that_is_not_on_this_host_names_no_cluster(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("rjms", "wanted"),
     [
-        ("slurm", {"SLURM_CONF": "/c", "SLURM_CLUSTER_NAME": "big"}),
+        ("slurm", {"SLURM_CONF": "/c", "SLURM_CONF_SERVER": "ctl:6817", "SLURM_CLUSTER_NAME": "big"}),
         ("local", {"WHESL_LOCAL": "/l"}),
         ("flux", {"FLUX_URI": "local:///f"}),
         ("host", {}),
     ],
 )
 def test_what_a_job_tells_of_its_cluster(rjms: str, wanted: dict[str, str]) -> None:
-    given = {"SLURM_CONF": "/c", "SLURM_CLUSTER_NAME": "big", "WHESL_LOCAL": "/l", "FLUX_URI": "local:///f"}
+    here = {"SLURM_CONF": "/c", "SLURM_CONF_SERVER": "ctl:6817", "SLURM_CLUSTER_NAME": "big"}
+    given = {**here, "WHESL_LOCAL": "/l", "FLUX_URI": "local:///f"}
     assert cluster_environment.described(rjms, {**given, "PATH": os.defpath}) == wanted

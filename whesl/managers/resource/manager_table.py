@@ -134,7 +134,7 @@ BUILT_IN = {
         "whesl.managers.resource.slurm.scheduler:SlurmScheduler",
         "whesl.managers.resource.slurm.allocation:SlurmAllocation",
         inside=("SLURM_JOB_ID",),
-        cluster=("SLURM_CONF",),
+        cluster=("SLURM_CONF", "SLURM_CONF_SERVER"),
         job_cluster=(CLUSTER_NAME,),
         files={"SLURM_CONF": ""},
         tells=_SLURM,
