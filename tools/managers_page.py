@@ -43,15 +43,17 @@ are in no test: their settings were compared with the managers' own sources and 
 | Maestro's studies, batch scripts | [workflows](workflows.md) | |
 | `flow.cylc` of Cylc 8 | the graph is what `cylc graph --reference` prints, from the first to the final cycle point; each `script` of `[runtime]` is wrapped, in a copy of the flow's directory that `cylc vip` plays | a flow without a final cycle point, scripts in an included file, and scripts that call functions of `init-script` or `env-script`, are for level 2; `cylc` has to be on PATH |
 | JSON of Makeflow (`makeflow --json`; `jx2json` writes it from JX) | a rule waits for those whose outputs are its inputs; each `command` is wrapped | rules that are workflows of their own are refused; the older form with tabs is for level 2 |
+| Snakefile of Snakemake 9 | the jobs, their wildcards and edges are those of Snakemake's own DAG, with the arguments behind `--`; a program for each job is its shell (`shell_exec`), so the Snakefile stays as it is | rules with `run:`, `script:`, `notebook:` or `wrapper:` run as ever; files with checkpoints that have still to run, and jobs in groups, are for level 2; `snakemake` has to be on PATH |
 
 ```
 whesl run flow.cylc -e rules.esl
 whesl run flow.json -e rules.esl -- -T slurm
+whesl run Snakefile -e rules.esl -- --executor slurm --jobs 20
 ```
 
 What stands behind `--` goes to the manager. Jobs that these managers submit get no spare nodes by themselves: ask for
 them in the manager's own settings, with `--no-kill`. A task that runs while the one that it depends on recovers
-(`make:start => use` of Cylc, [`COUPLED`](esl-reference.md#declare-coupled) for Makeflow) is told of the new paths, and
+(`make:start => use` of Cylc, [`COUPLED`](esl-reference.md#declare-coupled) for the others) is told of the new paths, and
 one that starts later begins with them.
 
 ## Recipes

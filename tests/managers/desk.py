@@ -53,6 +53,15 @@ esac
 USE = 'wc -c < "$1" > "$2"\n'
 
 
+def slurm_commands(directory: Path, bed: SlurmBed, *names: str) -> None:
+    """Write commands that know this cluster, for managers that drop ``SLURM_CONF`` with Slurm's variables."""
+    directory.mkdir()
+    for name in names:
+        program = directory / name
+        program.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec {command(name)} "$@"\n')
+        program.chmod(0o755)
+
+
 class Desk:
     """A study's directory, part of which is a small file system of its own, and the cluster of its jobs."""
 
@@ -66,12 +75,7 @@ class Desk:
         (place / "use.sh").write_text(USE)
         for file in (RECIPES / manager.recipe).iterdir():
             (place / file.name).write_text(self._here(file.read_text()))
-        # Managers drop variables of Slurm, so also where this cluster's slurm.conf is.
-        (place / "bin").mkdir()
-        for name in ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"):
-            program = place / "bin" / name
-            program.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec {command(name)} "$@"\n')
-            program.chmod(0o755)
+        slurm_commands(place / "bin", bed, "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
         path = f"{place / 'bin'}:{self._installed / 'bin'}:{WHESL.parent}:{os.environ['PATH']}"
         (place / ".profile").write_text(f"PATH={path}\n")  # login shells begin with another one
         here = {"HOME": str(place), "PWD": str(place), "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}

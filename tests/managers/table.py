@@ -257,9 +257,9 @@ ELSEWHERE = (
     Elsewhere(
         "Snakemake",
         "snakemake 9.27.1, executor plugins for Slurm and Flux",
-        EXEC,
-        "`shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
-        "tests/managers/workflow/test_managers_slurm.py",
+        GRAPH,
+        "none: `whesl run Snakefile`; or `shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
+        "tests/managers/workflow",
     ),
     Elsewhere(
         "Parsl",
@@ -272,21 +272,23 @@ ELSEWHERE = (
 UNTRIED = (
     Untried(
         "Nextflow",
-        "PyPI has launchers alone, which fetch the program from Nextflow's own site",
+        "PyPI has launchers alone, which fetch the program from Nextflow's own site; a build from its sources needs Groovy 4 "
+        "and libraries of Maven Central, which Debian does not have",
         "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` and "
         "`process.clusterOptions = '--nodes=3 --no-kill'` in `nextflow.config`; a script with a first line `#!` of its own "
         "is run by that one",
     ),
     Untried(
         "Cromwell",
-        "in none of PyPI, npm and Debian",
+        "in none of PyPI, npm and Debian; a build from its sources needs sbt, Scala 2.13 and libraries of Maven Central",
         "`command <<< whesl exec -e /p/me/rules.esl -- ./app >>>` of the task; `--nodes=3 --no-kill` in the back end's "
         "`submit`. Not `whesl exec` in `submit`: Cromwell's script writes the file `rc` after a failure, too, and so "
         "Cromwell would see it before the recovery",
     ),
     Untried(
         "PyCOMPSs",
-        "PyPI's package fetches the runtime from COMPSs's own site while it is installed",
+        "PyPI's package fetches the runtime from COMPSs's own site while it is installed; a build from its sources needs "
+        "libraries (`comm`, `conn`, `distro-stream`) that only COMPSs's own Maven repository has",
         '`@binary(binary="whesl", args="exec -e /p/me/rules.esl -- ./app {{file}}")` above `@task`',
     ),
 )

@@ -49,7 +49,7 @@ def makeflow() -> list[Finding]:
 
 def snakemake() -> list[Finding]:
     """Look for Snakemake."""
-    return _other("Snakemake", "snakemake", "snakemake")
+    return _other("Snakemake", "snakemake", "snakemake", "whesl run reads its Snakefiles")
 
 
 def parsl() -> list[Finding]:

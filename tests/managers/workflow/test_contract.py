@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.managers.workflow.test_fluxify import STUDY
-from tests.managers.workflow.test_graphs import FLOW
+from tests.managers.workflow.test_graphs import FLOW, SNAKEFILE
 from whesl.managers.workflow import manager as built_in
 from whesl.managers.workflow.port import WorkflowManager
 from whesl.testing.contracts import WorkflowManagerContract
@@ -21,6 +21,7 @@ TEXTS = {
     "batch": ("job.sh", "#!/bin/bash\n#SBATCH -N 2\n\nsrun ./app  \n"),
     "makeflow": ("graph.json", json.dumps({"rules": RULES}, indent=1)),
     "cylc": ("run/flow.cylc", FLOW),
+    "snakemake": ("Snakefile", SNAKEFILE),
 }
 
 
@@ -29,5 +30,5 @@ class TestBuiltIn(WorkflowManagerContract):
     @pytest.fixture
     def manager(self, name: str) -> WorkflowManager:
         self.file, self.text = TEXTS[name]
-        self.program = "cylc" if name == "cylc" else ""
+        self.program = name if name in ("cylc", "snakemake") else ""
         return built_in(name)

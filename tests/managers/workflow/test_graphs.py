@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import need_slurm
-from tests.environments import environment
+from tests.environments import MANAGERS, environment
 from tests.equipment.slurmbed import SlurmBed
-from tests.managers.desk import RECIPES
+from tests.managers.desk import RECIPES, slurm_commands
 from tests.managers.table import by_name
 from whesl.managers.workflow import manager, recognise
 from whesl.managers.workflow.cylc import flow
@@ -104,6 +104,28 @@ CYLC = """\
             /p/me/small/made.txt
             EOF
         '''
+"""
+SNAKEFILE = """\
+rule all:
+    input: "/p/me/small/used.txt", "watched"
+
+rule make:
+    output: "/p/me/small/{case}.txt"
+    shell: "sh /p/me/make.sh {output}"
+
+rule watch:
+    output: "watched"
+    shell: "sh /p/me/watch.sh && cp /p/me/watched {output}"
+
+rule check:
+    input: "/p/me/small/made.txt"
+    output: touch("/p/me/study/checked")
+    run: print("as ever")
+
+rule use:
+    input: rules.check.output, "/p/me/small/made.txt"
+    output: "/p/me/small/used.txt"
+    shell: "cat /p/me/small/made.txt > {output}"
 """
 # Each is written in a way of its own, and Cylc makes the text of some.
 TEMPLATES = """\
@@ -246,7 +268,7 @@ class Desk:
     """A user's directory, with a file system that is full and one that is not, and a cluster."""
 
     def __init__(self, place: Path, bed: SlurmBed) -> None:
-        self.place, self._bed = place, bed
+        self.place, self.bed = place, bed
         for name in ("home", "study", "small", "large"):
             (place / name).mkdir(mode=0o700)
         paths = {"filesystem": str(place / "large"), "defaultpath": str(place / "small")}
@@ -260,7 +282,7 @@ class Desk:
             "HOME": str(place),
         }
 
-    def run(self, file: Path, text: str, *words: str) -> None:
+    def run(self, file: Path, text: str, *words: str, jobs_in_all: int = 3) -> None:
         """Run a workflow whose first task loses its file system while another runs; check all tasks."""
         file.write_text(text.replace("/p/me", str(self.place)))
         call = (
@@ -296,8 +318,8 @@ class Desk:
         assert [row["outcome"] for row in report["exceptions"]] == ["recovered"]
         assert "large" in (self.place / "watched").read_text()
         assert (self.place / "large" / "used.txt").read_text().split() == ["7"]
-        jobs = self._bed.run("scontrol", "show", "jobs", "--oneliner").stdout.splitlines()
-        assert len(jobs) == 3
+        jobs = self.bed.run("scontrol", "show", "jobs", "--oneliner").stdout.splitlines()
+        assert len(jobs) == jobs_in_all
 
 
 @pytest.fixture
@@ -335,6 +357,23 @@ def test_tasks_of_cylc_are_told_of_another_path(desk: Desk) -> None:
     desk.environment |= {"PATH": path, "CYLC_CONF_PATH": str(desk.place)}
     shutil.copyfile(RECIPES / "cylc" / "global.cylc", desk.place / "global.cylc")
     desk.run(desk.place / "study" / "flow.cylc", CYLC)
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.variant
+def test_tasks_of_snakemake_are_told_of_another_path(desk: Desk) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("Snakemake 9 needs Python 3.11")
+    slurm_commands(desk.place / "bin", desk.bed, "srun")
+    desk.environment["PATH"] = f"{desk.place / 'bin'}:{desk.environment['PATH']}:{environment(*MANAGERS)}"
+    (desk.place / "rules.esl").open("a").write("DECLARE COUPLED JOB [make, watch]\n")
+    quick = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
+    here = ("--slurm-no-account", "--slurm-status-command", "squeue")
+    small = ("--default-resources", "mem_mb=100", "runtime=10")
+    own = ("--set-resources", "use:mem_mb=50")
+    words = ("--executor", "slurm", "--jobs", "3", *quick, *here, *small, *own)
+    desk.run(desk.place / "study" / "Snakefile", SNAKEFILE, "--", *words, jobs_in_all=4)
 
 
 @pytest.mark.slow

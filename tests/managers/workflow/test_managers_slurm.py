@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import need_slurm
 from tests.environments import MANAGERS, environment
 from tests.equipment.faults import FaultError, tmpfs
-from tests.equipment.install_slurm import command
 from tests.equipment.slurmbed import SlurmBed
+from tests.managers.desk import slurm_commands
 
 WHESL = Path(sys.executable).parent / "whesl"
 RULES = """\
@@ -110,11 +110,7 @@ class Desk:
         paths = json.dumps({"filesystem": str(place / "large"), "defaultpath": str(place / "small")})
         (place / "rules.esl").write_text(RULES % paths)
         (place / "program.sh").write_text(PROGRAM)
-        # Snakemake's jobs drop all that begins with SLURM_, so also where this cluster's slurm.conf is.
-        (place / "bin").mkdir()
-        srun = place / "bin" / "srun"
-        srun.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec {command("srun")} "$@"\n')
-        srun.chmod(0o755)
+        slurm_commands(place / "bin", bed, "srun")
         path = f"{place / 'bin'}:{managers}:{os.environ['PATH']}"
         self.environment = {**bed.environment, "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}
 

@@ -21,6 +21,7 @@ _BUILT_IN = {
     "maestro": ("whesl.managers.workflow.maestro.manager", "Maestro"),
     "makeflow": ("whesl.managers.workflow.makeflow.manager", "Makeflow"),
     "cylc": ("whesl.managers.workflow.cylc.manager", "Cylc"),
+    "snakemake": ("whesl.managers.workflow.snakemake.manager", "Snakemake"),
     "batch": ("whesl.managers.workflow.batch.manager", "Batch"),
 }
 
@@ -68,7 +69,7 @@ def recognise(source: str) -> WorkflowManager:
     raise UsageError(
         f"{path} is no workflow of a kind that is known here",
         hint="expected a Maestro study (YAML with 'description' and 'study'), a flow of Cylc, a workflow of "
-        "Makeflow in JSON, or batch scripts ('#!'); Snakemake, Parsl and others are run as ever, with "
+        "Makeflow in JSON, a Snakefile, or batch scripts ('#!'); Parsl and others are run as ever, with "
         "whesl exec before each task's command (docs/managers.md)",
     )
 

@@ -25,7 +25,6 @@ from whesl.runtime.isolator.core.events_and_commands import Finish
 from whesl.runtime.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.runtime.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY
 from whesl.runtime.isolator.core.state import State
-from whesl.runtime.isolator.launch.setup_json import WITHOUT_WORKFLOW
 from whesl.runtime.isolator.task import disk_reserve, requeue_truncation_warning, taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal import JournalError
@@ -96,9 +95,8 @@ def link_old_places(
 ) -> tuple[str, ...]:
     """Put links at the old places (``links_at_task_end``) when the task has succeeded at new ones.
 
-    No links are made where WHESL runs the workflow, since dependents get the path map, nor after a failed
-    task, whose old places stay as the failed attempt left them. May be repeated. Failures do not change the
-    task's status.
+    No links are made after a failed task, whose old places stay as the failed attempt left them. May be
+    repeated. Failures do not change the task's status.
 
     Args:
         job: the task.
@@ -112,16 +110,15 @@ def link_old_places(
     ended, configuration = state.ended, state.configuration
     if ended is None or ended.state is not TaskState.COMPLETED or job.setup.observe:
         return ()
-    if job.setup.workflow != WITHOUT_WORKFLOW or not configuration.path_map:
+    if not configuration.path_map:
         return ()
     # Imported here since moved paths are rare.
     from whesl.runtime.isolator.task_recovery_steps import task_paths
     from whesl.runtime.operations.relocation.links_at_task_end import Since, put_up
 
     try:
-        moved = next((at for record, at in told() if _moves(record)), None)
-        if moved is None:
-            return ()
+        # A dependent of a task whose files have moved begins at the new places.
+        moved = next((at for record, at in told() if _moves(record)), state.first_started)
         named = task_paths(job, configuration, environment)
         ahead = time.time() - clock()
         since = Since(state.first_started + ahead, moved + ahead)
