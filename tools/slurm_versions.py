@@ -147,8 +147,8 @@ and the descent |
 option that it does not know; one that is not there either is refused by srun |
 | `sackd`, configless login nodes | the commands find their configuration themselves; \
 `SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Not tried on such a host |
-| dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others; bursting uses CLOUD nodes, which need \
-no more. Not tried |
+| dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others: on 26.05.3 one was listed, ran a \
+step, was drained and taken back. Bursting uses CLOUD nodes, which need no more |
 | `slurmrestd` with JWT | not used: placement marks nodes beside slurmctld, by `scontrol` of every \
 release. From another host it would need a token of an operator there, and each release drops older \
 versions of the interface |

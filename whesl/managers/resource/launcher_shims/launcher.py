@@ -67,11 +67,8 @@ def mpi_flavour(real: str) -> str:
         return "hydra"
     if any(word in names for word in ("orterun", "openmpi", "ompi", "prterun", "prte")):
         return "openmpi"
-    return (
-        "hydra"
-        if any(word in printed(real, "--version") for word in ("HYDRA", "Intel", "MPICH"))
-        else "openmpi"
-    )
+    told = printed(real, "--version")
+    return "hydra" if any(word in told for word in ("HYDRA", "Intel", "MPICH")) else "openmpi"
 
 
 def printed(real: str, option: str) -> str:
