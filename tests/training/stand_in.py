@@ -87,6 +87,8 @@ def strike(step: int) -> None:
             "RuntimeError: unable to allocate shared memory(shm) for file </torch_1127_3670614928_0>: "
             "No space left on device (28)"
         )
+    if kind == "bug":
+        fail("ValueError: the batch has 3 columns, 4 are needed")
     if kind == "loader":
         fail(f"RuntimeError: DataLoader worker (pid {os.getpid()}) is killed by signal: Killed. ")
     if kind == "kill":

@@ -51,6 +51,19 @@ def test_each_fault_is_seen_by_its_line_and_training_goes_on(bench: Bench) -> No
     assert steps(out.read_text()) == went, "from the last checkpoint each time"
 
 
+def test_an_error_at_the_same_place_is_met_twice(bench: Bench) -> None:
+    """Other ranks tell of the lost peer while the attempt runs: it was restarted as after a killed rank."""
+    (port,), claims = free_ports(1)
+    faults = "bug:1:7 bug:1:7 bug:1:7 bug:1:7"
+    bench.environment |= {"FAULTS": faults, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    for claim in claims:
+        claim.close()
+    code, out, _ = bench.run(sys.executable, str(STAND_IN), "2", options=("-e", RULES))
+    reason = str(bench.records()[-1][1].get("reason", ""))
+    assert code and "came again at the same place: [rank1]: ValueError" in reason, reason
+    assert len(steps(out)) == 7, "from the checkpoint, once"
+
+
 def test_a_loss_that_is_nan_ends_it_at_the_third_time(bench: Bench) -> None:
     """Also where the run gets further each time: steps whose loss is NaN were counted as progress."""
     (port,), claims = free_ports(1)

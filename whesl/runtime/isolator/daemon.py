@@ -67,6 +67,7 @@ from whesl.runtime.isolator.launch.signal_delivery import ENDING
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.node_fencing import Nodes
 from whesl.runtime.isolator.observe.attempt_end import AttemptEnd
+from whesl.runtime.isolator.observe.held_failures import HeldFailures
 from whesl.runtime.isolator.observe.held_hangs import HeldHangs
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.runtime.isolator.observe.no_match_fast_path import Skimming
@@ -163,6 +164,7 @@ class Daemon:
         self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
         self._stoppage = Stoppage(time.monotonic())
         self._held_hangs = HeldHangs(self._nodes.suspension, self._observer)
+        self._held_failures = HeldFailures(self._observer)
         self._descriptors = Descriptors()
 
     def run(self) -> Finish:
@@ -202,12 +204,12 @@ class Daemon:
         attempt = self._followed()
         looks = None if attempt is None else self._observer.next_deadline(wall)
         times += [time - wall + now for time in (self._alarm, looks) if time]
-        deadlines = (self._nodes.next_deadline(now), self._manager_events.next_deadline(now))
+        held = (self._held_hangs.deadline, self._held_failures.deadline)
+        deadlines = (self._nodes.next_deadline(now), self._manager_events.next_deadline(now), *held)
         times += [time for time in deadlines if time is not None]
         times.append(self._coordinator.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
         if self._observer.changed:
             times.append(self._snapshot_due)
-        times += [time for time in (self._held_hangs.deadline,) if time is not None]
         present = () if attempt is None else (self._observer.fileno(), attempt.pidfd)
         self._descriptors.follow((self._manager_events.fileno(), *present))
         if self._unexplained or (attempt is not None and attempt.pidfd is None):
@@ -294,9 +296,12 @@ class Daemon:
             if judges:
                 found = self._observer.drain() if ended else self._observer.poll()
                 found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
+                ends = ended and self._observer.drained
+                found = self._held_failures.judge(found, ended=ends, now=time.monotonic())
             if not ended or (judges and not self._observer.drained):
                 if found:
-                    self._feed(Detections(attempt=number, found=tuple(found)))
+                    cause = self._held_failures.cause
+                    self._feed(Detections(attempt=number, found=tuple(found), cause=cause))
                 return
             observed = self._state.setup.observe
             self._end_of_attempt.take(number, code or 0, found, judged=judges, observed=observed)
@@ -389,6 +394,7 @@ class Daemon:
             self._attempt.close()
         self._attempt, self._attempt_began = attempt, time.monotonic()
         self._exit_seen = self._unexplained = False
+        self._held_failures.drop()
 
     def _adopt(self, command: AdoptAttempt) -> None:
         if self._attempt is None or self._attempt.number != command.attempt:

@@ -84,10 +84,11 @@ class AttemptNotStarted(Event, frozen=True, kw_only=True):
 
 
 class Detections(Event, frozen=True, kw_only=True):
-    """Detectors found something in a running attempt."""
+    """Detectors found something in a running attempt. ``cause``: the failure's cause, where it is known."""
 
     attempt: int
     found: tuple[Detected, ...]
+    cause: Cause | None = None
 
 
 class AttemptExited(Event, frozen=True, kw_only=True):

@@ -269,7 +269,10 @@ def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) ->
 
 def _on_detections(transition: Transition, event: Detections) -> None:
     if event.attempt == transition.state.attempt:
+        before = transition.state.cause
+        transition.volatile(cause=event.cause or before)  # only for the exceptions that are raised here
         task_recovery_sequence.consider(transition, event.found)
+        transition.volatile(cause=before)
 
 
 def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:

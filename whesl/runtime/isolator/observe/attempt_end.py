@@ -67,7 +67,7 @@ class AttemptEnd:
         if not code and judged and (observed or not found):
             self._looking = observer.look_at_promises()
         explained = not observed and (found or (self._told and not observer.hears_causes))
-        if code and judged and (not explained or observer.weighs_causes):
+        if code and judged and (not explained or observer.weighed):
             from whesl.runtime.diagnose import attempt_cause  # here: only failures are diagnosed
 
             self._by_signal = attempt_cause.of_signal(self._event.signal)

@@ -332,9 +332,9 @@ class Observer:
             return 0
 
     @property
-    def weighs_causes(self) -> bool:
-        """Whether any rule decides by the cause of a failed attempt."""
-        return any(exception.without_progress for exception in self._job.setup.exceptions())
+    def weighed(self) -> frozenset[str]:
+        """The exceptions whose limit also goes by the cause of a failed attempt."""
+        return frozenset(each.name for each in self._job.setup.exceptions() if each.without_progress)
 
     @property
     def hears_job_exceptions(self) -> bool:
