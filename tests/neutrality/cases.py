@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from tests.neutrality.composing import features_of, fits
 from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, FLUX_OPTIONS, HET_RANKS, OPTIONS, RANKS
 from tests.neutrality.outside import OUTSIDE
+from tests.neutrality.practices import PRACTICES
 from tests.neutrality.records import Case, Feature, Kind, Way
 from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
 
 FEATURES = {
     feature.name: feature
     for feature in (
-        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
+        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, *PRACTICES, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
     )
 }  # fmt: skip
 # Which texts an option, an interpreter or an end is seen by.
@@ -80,7 +81,7 @@ _TEXTS = (
 )
 _BRIEF = {
     "run": (
-        (*_TEXTS, "srun-environment", "own-sbatch", "message-lines", "reads-itself", "utf-8", "data-behind-end"),
+        (*_TEXTS, "srun-environment", "child-with-steps", "message-lines", "reads-itself", "utf-8", "data-behind-end"),
         ("sh", "facts", "where", "message-lines", "syntax-error"), ("bash-l", "export-none", "facts", "ranks"),
         ("bash-x", "strict", "trap-exit", "exit-3"), ("zsh", "zsh-facts", "exit-3"), ("csh", "csh-facts", "exit-3"),
         ("python", "python-facts", "python-traceback"), ("export-some", "facts", "errexit-stops"),

@@ -59,6 +59,8 @@ _TIMES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "<time>"),
     (re.compile(r"/proc/\d+\b"), "/proc/<pid>"),
     (re.compile(r"\b(socket|pipe):\[\d+\]"), r"\1:[<number>]"),
+    # The row "passed-on": plain it is a file of the job's where there is one.
+    (re.compile(r"<home>/tasks/\S+/attempt-\d+/std(out|err)$", re.M), "socket:[<number>]"),
     (re.compile(r"/tmp/flux-\w{6}/"), "/tmp/flux-<random>/"),
     (re.compile(r"(?m)(: line \d+:) +\d+ "), r"\1 <pid> "),
     (re.compile(r" pid \d+ "), " pid <pid> "),
@@ -69,6 +71,8 @@ _TIMES = (
 # Signals that a process blocks or ignores. Two of them are the C library's own.
 _MASK = re.compile(r"(?<=Sig(?:Blk|Ign):\t)[0-9a-f]{16}")
 _LIBRARY = 1 << 31 | 1 << 32
+# Which cores are free when a job begins is chance.
+_CORES = re.compile(r"(?<=Cpus_allowed_list:\t)([\d,-]+)")
 # What a shell says of the command that it called, and that died: its words are the command's.
 _SHELL = re.compile(r": line \d+: +<pid> .*\./app")
 # The numbers of steps are compared where accounting shows them.
@@ -82,6 +86,11 @@ _MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun|<time> broker\.\w
 _FIELD = re.compile(
     r"(?:^| )([A-Z][A-Za-z]*(?:[/:&*][A-Za-z&*/:]*)?|ReqB:S:C:T|NtasksPerN:B:S:C|Socks/Node)="
 )
+
+
+def _cores(found: re.Match[str]) -> str:
+    parts = [[int(end) for end in part.split("-")] for part in found[1].split(",")]
+    return f"{sum(part[-1] - part[0] + 1 for part in parts)} cores"
 
 
 def _of_programs(mask: re.Match[str]) -> str:
@@ -111,6 +120,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
             text = text.replace(path, name)
         for pattern, name in _TIMES:
             text = pattern.sub(name, text)
+        text = _CORES.sub(_cores, text)
         text = _MASK.sub(_of_programs, text)
         text = re.sub(self.pattern, lambda found: f"<job {self.jobs.get(found[1], '?')}>", text)
         return re.sub(self.node, self._node, text)

@@ -224,6 +224,7 @@ def test_the_page_is_the_table() -> None:
         ("scancel ${SLURM_JOB_ID}.0", "agents"),
         ("sstat -j $SLURM_JOBID.0", "agents"),
         ("sacct -j $SLURM_JOB_ID", "flux-inside"),
+        ("whesl exec -e r.esl -- ./app | head", "passed-on"),
     ],
 )
 def test_a_line_that_meets_a_change_is_named(line: str, name: str) -> None:

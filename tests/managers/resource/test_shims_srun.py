@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 
 FIRST = {"WHESL_NODELIST": "n01,n02", "WHESL_SWAPPED": "{}", "SLURM_JOB_ID": "7", "SLURM_NNODES": "2"}
+FIRST["WHESL_JOB"] = "7"
 SWAPPED = {**FIRST, "WHESL_NODELIST": "n01,n03", "WHESL_SWAPPED": '{"n02":"n03"}', "WHESL_LOST_NODES": "n02"}
 SHRUNK = {**FIRST, "WHESL_NODELIST": "n01", "WHESL_LOST_NODES": "n02", "SLURM_NNODES": "1"}
 SHELLS = [path for path in ("/bin/sh", "/bin/bash", "/bin/dash", "/bin/busybox") if Path(path).exists()]
@@ -70,6 +72,12 @@ def alone(tmp_path: Path) -> Call:
 def test_plain_lines_need_no_python(alone: Call, line: str, environ: dict[str, str]) -> None:
     words = shlex.split(line)
     assert listed(alone(words, environ)) == listed(rewrite("srun", words, environ, read=nothing))
+
+
+def test_a_job_that_the_task_has_submitted_keeps_its_words(tmp_path: Path) -> None:
+    """It inherits the task's PATH and variables: its srun asked for the nodes of the other job."""
+    other = {**FIRST, "SLURM_JOB_ID": "8"}
+    assert shim(tmp_path, sys.executable)(["-N2", "./app"], other) == ["-N2", "./app"]
 
 
 @pytest.mark.parametrize("shell", [*SHELLS[:3], *(f"{s} sh" for s in SHELLS[3:])])

@@ -83,6 +83,7 @@ class Protected:
         nodes: int = 3,
         used: int = 2,
         submit: bool = True,
+        part: bool = True,
         script: str = RANKS,
     ) -> None:
         self.bed = bed
@@ -95,7 +96,7 @@ class Protected:
         home.mkdir(mode=0o700)
         command = [sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"]
         command += ["--no-coordinator", "--task-dir", str(self.directory.path), "-e", str(file)]
-        command += ["--nodes", str(used), "--script", "-"]
+        command += [*(["--nodes", str(used)] if part else []), "--script", "-"]
         text = (
             f"#!/bin/sh\nexport WHESL_HOME={home}\necho $FLUX_URI > {place}/uri.new\n"
             f"mv {place}/uri.new {place}/uri\n"
@@ -322,6 +323,31 @@ def test_a_lost_node_concerns_its_task_and_a_spare_is_taken_once(bed: FluxBed, t
         task.finish()
     assert "attempt 1 on n04" in went_on.text()
     assert "attempt 1" not in made[0].text() + failed.text()
+
+
+def test_a_lost_node_ends_only_the_tasks_whose_jobs_run_on_it(bed: FluxBed, tmp_path: Path) -> None:
+    """Two tasks that may use any node: each was restarted for a node that the other one alone used."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    lines, made = [], []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        task = Protected(bed, tmp_path / name, NODELOST, used=1, submit=False, part=False)
+        job = tmp_path / name / "job.sh"
+        job.write_text(job.read_text().replace(f"{tmp_path}/{name}/home", f"{tmp_path}/home"))
+        lines += [f"sh {job} &", f"until grep -q attempt {task.out}; do sleep 0.1; done"]
+        made.append(task)
+    bed.batch("\n".join((*lines, "wait", "")), "--nodes=4", "--exclusive")
+    first, second = made
+    for task in made:
+        task.running(0, 1)
+        task.until(partial(task.agents, 3), "the agents")
+    assert ["attempt 0 on n01" in first.text(), "attempt 0 on n02" in second.text()] == [True, True]
+    bed.kill_node("n02")
+    second.running(1, 1)
+    first.until(lambda: "node" in first.kinds(), "the loss")
+    for task in made:
+        task.finish()
+    assert "attempt 1" not in first.text()
 
 
 def test_without_a_spare_nothing_waits_for_a_node_that_cannot_return(bed: FluxBed, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from whesl.managers.resource.flux.instance_owner import elsewhere
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 
 # Flux puts the id of a batch script's own job into FLUX_ENCLOSING_ID, inside a Slurm job, too.
@@ -23,8 +24,13 @@ def job_id(environ: Mapping[str, str]) -> str:
 def node_name(environ: Mapping[str, str]) -> str:
     """Return this node's name as the resource manager spells it; the C clients use the same rule."""
     # Flux copies the script's SLURMD_NODENAME to processes on other nodes, where the name is wrong.
-    slurm = "" if environ.get("FLUX_URI") else environ.get("SLURMD_NODENAME")
+    slurm = "" if _in_flux(environ) else environ.get("SLURMD_NODENAME")
     return slurm or socket.gethostname()
+
+
+def _in_flux(environ: Mapping[str, str]) -> bool:
+    """Whether the environment names a Flux instance that may be this job's."""
+    return bool(environ.get("FLUX_URI")) and not elsewhere(environ)
 
 
 def on_nodes(
@@ -41,16 +47,17 @@ def on_nodes(
     Raises UsageError for a node that does not belong to the job.
     """
     # A Flux instance, perhaps inside a Slurm job.
-    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):
+    flux = _in_flux(environ)
+    if flux and not environ.get("FLUX_JOB_ID"):
         ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
         chosen = "all" if len(nodes) == len(allocated) else ",".join(ranks)
         return ["flux", "exec", f"--rank={chosen}", *command]
-    if environ.get("SLURM_JOB_ID") and not environ.get("FLUX_URI"):
+    if environ.get("SLURM_JOB_ID") and not flux:
         # With --no-kill, the tasks on the other nodes go on when a node is lost.
         step = ["srun", "--overlap", "--no-kill", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
         return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *command]
     file = environ.get(WHOLE) or environ.get("PBS_NODEFILE")
-    if environ.get("PBS_JOBID") and file and not environ.get("FLUX_URI"):
+    if environ.get("PBS_JOBID") and file and not flux:
         from whesl.managers.resource.pbs.tm_steps import on_nodes as by_task_manager
 
         return [*by_task_manager(nodes, Path(file).read_text().split()), *command]

@@ -368,10 +368,17 @@ class StepHolder(Protocol):
 
 
 class StepPlace(msgspec.Struct, frozen=True):
-    """A running step's nodes, and the id of the process that started it (0 for one on another node)."""
+    """A running step's nodes, and who started it.
+
+    Attributes:
+        launcher: the id of the process that started the step; 0 for one on another node, or an unknown one.
+        nodes: the step's nodes.
+        token: the token of the attempt that started it (``WHESL_ATTEMPT_TOKEN``), where the manager tells it.
+    """
 
     launcher: int
     nodes: tuple[str, ...]
+    token: str = ""
 
 
 @runtime_checkable

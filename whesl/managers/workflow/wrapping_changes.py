@@ -121,6 +121,14 @@ CHANGES = (
         script=r"\bsrun\b.*\s(?:-o|-e|--output|--error)\b",
     ),
     Change(
+        name="passed-on",
+        what="A program writes into files that WHESL copies on; it goes on when nobody reads any more.",
+        when="Where the output is no file: in jobs of Flux, and where `whesl exec` writes into a pipe.",
+        why="A restart reads what was printed before, and a program outlives a `tee` that ends.",
+        aspects=(),
+        script=r"\bwhesl\s+exec\b.*[^|]\|(?!\|)",
+    ),
+    Change(
         name="memory-limit",
         what="`ulimit -m` (RLIMIT_RSS, which Linux does not enforce) is a large number, not `unlimited`.",
         when="Always.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from whesl.managers import resource
+from whesl.managers.resource import beside_program
 from whesl.managers.resource.flux.allocation import FluxAllocation
 from whesl.managers.resource.flux.scheduler import FluxScheduler
 from whesl.model.errors import UsageError
@@ -39,6 +42,35 @@ def chosen(environ: dict[str, str]) -> str:
 def test_an_instance_of_one_s_own(broker: dict[str, str]) -> None:
     assert chosen(broker) == "flux"
     assert chosen({**broker, **SLURM}) == "flux"  # started inside the Slurm job: the inner one
+
+
+_LISTENS = """\
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+listener.bind(sys.argv[1])
+listener.listen()
+print("listening", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_an_instance_that_was_handed_on_to_another_job(tmp_path: Path) -> None:
+    """A script in a Flux instance that called sbatch: its job took the submitter's instance for its own."""
+    with tempfile.TemporaryDirectory(prefix="whesl-") as directory:
+        path = f"{directory}/local-0"
+        command = [sys.executable, "-c", _LISTENS, path]
+        first = {**os.environ, "SLURM_JOB_ID": "6"}
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, env=first, **pipes) as process:  # type: ignore[call-overload] # its streams
+            process.stdout.readline()
+            uri = {"FLUX_URI": f"local://{path}"}
+            assert chosen({**uri, **SLURM}) == "slurm"
+            assert chosen({**uri, **SLURM, **TASK}) == "slurm"
+            assert chosen({**uri, **SLURM, "SLURM_JOB_ID": "6"}) == "flux"
+            assert chosen(uri) == "flux"
+            started = beside_program.on_nodes({**uri, **SLURM}, ["app"], ["n1", "n2"], ["n1", "n2"])
+            assert started[0] == "srun"
+            process.stdin.close()
 
 
 def test_the_local_manager_s_jobs_are_its_own(broker: dict[str, str]) -> None:

@@ -11,25 +11,27 @@ import contextlib
 import os
 import secrets
 import signal as signals
-import socket
 import stat
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whesl.managers.resource.flux import flux_command_output
+from whesl.managers.resource.flux import flux_command_output, instance_owner
 from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS
-from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES
-from whesl.managers.resource.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
+from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB
+from whesl.managers.resource.port import AllocationInfo, JobException, NodeEvent, Step, StepPlace, StepRequest
 from whesl.managers.resource.step_process import start
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 
 # Seconds that ``FluxAllocation.gone`` waits for an answer.
 LOOK = 0.1
+# Seconds since a job's end within which a lost node counts as a part of the job's place.
+LATELY = 30.0
 
 
 class FluxAllocation:
@@ -66,7 +68,7 @@ class FluxAllocation:
         """Whether a process with this environment runs inside a Flux job or its user's own instance.
 
         False for another user's instance (such as the system's), for an instance reached through
-        flux-proxy(1), and for a FLUX_URI whose instance is on another host or has ended.
+        flux-proxy(1), and for a FLUX_URI whose instance is on another host, in another job, or has ended.
         """
         uri = environ.get("FLUX_URI", "")
         if not uri.startswith("local://") or environ.get("FLUX_PROXY_REMOTE"):
@@ -77,12 +79,9 @@ class FluxAllocation:
             found = os.stat(path)  # noqa: PTH116 - no path is made of it
             if not stat.S_ISSOCK(found.st_mode) or not (task or found.st_uid == os.geteuid()):
                 return False
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-                probe.settimeout(1.0)
-                probe.connect(path)
+            return not instance_owner.of_another_job(environ, instance_owner.broker(uri))
         except OSError:
             return False
-        return True
 
     def close(self) -> None:
         """End the bridge process that talks to Flux."""
@@ -168,6 +167,21 @@ class FluxAllocation:
                 os.killpg(step.pid, signals.SIGKILL)
         self._background.append(start(signal_command(step, signum), self._environ, "flux"))
 
+    def step_places(self) -> list[StepPlace]:
+        """Return the places of the instance's jobs, also of those that the loss of a node ended lately.
+
+        Flux ends such a job before it tells of the node. WHESL's own steps are no jobs of Flux.
+        """
+        self.describe()
+        return [
+            StepPlace(
+                0,
+                tuple(self._names[rank] for rank in place["ranks"] if rank in self._names),
+                place["attempt"],
+            )
+            for place in self._bridge.call("places", since=time.time() - LATELY)
+        ]
+
     # Nodes --------------------------------------------------------------------------------------------
 
     def node_states(self) -> dict[str, NodeState]:
@@ -204,6 +218,8 @@ class FluxAllocation:
             RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
             HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
             PLAIN: "1" if self._plain else "",
+            # FLUX_URI tells whose job it is.
+            JOB: "",
         }
 
     def release(self, node: str) -> bool:

@@ -1,7 +1,7 @@
 """The bridge's far end, which uses Flux's Python interface under Flux's own Python. See ``bridge_client``.
 
-The program imports only the standard library, ``flux`` and ``bridge_base``, and uses no syntax newer than
-that of Flux's Python. It ends when its standard input ends.
+The program imports only the standard library, ``flux`` and the two modules beside it, and uses no
+syntax newer than that of Flux's Python. It ends when its standard input ends.
 
 Protocols: Flux RFC 20 (R), 21 (job events), 22 (idsets), 25 and 14 (jobspec); the RPCs are those behind
 flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
@@ -16,21 +16,20 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import flux  # type: ignore[import-not-found]
 import flux.constants  # type: ignore[import-not-found]
 import flux.job  # type: ignore[import-not-found]
 import flux.kvs  # type: ignore[import-not-found]
-from flux.hostlist import Hostlist  # type: ignore[import-not-found]
-from flux.idset import IDset  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whesl.managers.resource.flux.bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
+    from whesl.managers.resource.flux.bridge_records import as_shipped, hosts_of, ranks_of
 else:  # run as a script in a Python without WHESL
     from bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
+    from bridge_records import as_shipped, hosts_of, ranks_of
 
 # A poke is a small RPC that shows whether a broker lives: seconds between rounds, most pokes a second.
 POKE = 0.05
@@ -60,6 +59,7 @@ class ApiEnd(FarEnd):
         self.size = int(self.attribute("size") or 1)
         self.parents: dict[int, int] = {}
         self.tokens: dict[int, str] = {}
+        self.attempts: dict[int, str] = {}
         self.unanswered: dict[int, int] = {}
         self.lost: set[int] = set()
         self.keep: list[Any] = []  # objects that must not be collected while the reactor runs
@@ -111,8 +111,8 @@ class ApiEnd(FarEnd):
         status = self.ask("resource.status")
         drained = {}
         for ranks, entry in (status.get("drain") or {}).items():
-            for rank in IDset(ranks):
-                drained[str(int(rank))] = entry.get("reason") or ""
+            for rank in ranks_of(ranks):
+                drained[str(rank)] = entry.get("reason") or ""
         return {
             "hosts": hosts_of(status.get("R")),
             # A broker that a poke found lost stays offline until the resource service reports it online.
@@ -316,6 +316,24 @@ class ApiEnd(FarEnd):
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
 
+    def op_places(self, _: int, since: float) -> Any:
+        """Return ranks and attempt's token of each running job, and of each that a node's loss ended lately.
+
+        Args:
+            since: seconds since the epoch, from which on an end by a lost node counts.
+        """
+        names = ["ranks", "exception_type", "t_inactive"]
+        states = flux.constants.FLUX_JOB_STATE_RUNNING | flux.constants.FLUX_JOB_STATE_INACTIVE
+        asked = flux.job.job_list(self.waiting, max_entries=0, attrs=names, since=since, states=states)
+        found = []
+        for job in asked.get_jobs():
+            if "ranks" not in job or (job.get("t_inactive") and job.get("exception_type") != "exec"):
+                continue
+            if job["id"] not in self.attempts:
+                self.attempts[job["id"]] = self.attempt_of(job["id"]) or ""
+            found.append({"ranks": ranks_of(job["ranks"]), "attempt": self.attempts[job["id"]]})
+        return found
+
     # Actions ------------------------------------------------------------------------------------------
 
     def op_raise(
@@ -452,34 +470,6 @@ class ApiEnd(FarEnd):
                 info["result"] = flux.job.info.resulttostr(info["result"])
             found[job] = info
         return found
-
-
-def as_shipped() -> bool:
-    """Whether only Flux's own plug-ins can change the jobs that ``flux run`` submits; False when unknown."""
-    try:
-        import flux.cli.plugins as own  # type: ignore[import-not-found]
-        from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
-
-        with contextlib.redirect_stdout(sys.stderr):  # standard output carries the messages
-            found = CLIPluginRegistry("run").plugins
-        return all(str(Path(plugin.path).parent) in list(own.__path__) for plugin in found)
-    except (Exception, SystemExit):
-        return False
-
-
-def hosts_of(resources: Any) -> dict[str, str]:
-    """Return the host names by rank in a resource set R (RFC 20)."""
-    if not resources:
-        return {}
-    execution = resources["execution"]
-    names = list(Hostlist(execution["nodelist"]))
-    ranks = sorted(int(rank) for entry in execution["R_lite"] for rank in IDset(entry["rank"]))
-    return {str(rank): str(name) for rank, name in zip(ranks, names)}  # noqa: B905 - an old Python may run this
-
-
-def ranks_of(idset: Any) -> list[int]:
-    """Return the ranks of an idset."""
-    return [int(rank) for rank in IDset(str(idset))] if idset not in (None, "") else []
 
 
 def job_id(number: Any) -> str:

@@ -22,6 +22,7 @@ sys.path.insert(0, _ROOT)
 
 from whesl.managers.resource.launcher_shims import MARKER  # noqa: E402 - only found through the path above
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite  # noqa: E402 - as above
+from whesl.managers.resource.launcher_shims.nodes_in_use import of_this_job  # noqa: E402 - as above
 
 NOT_FOUND = 127
 _MOST_STEPS = 4096  # more steps never run at once: the launchers of all steps run on one node
@@ -260,7 +261,7 @@ def become_tasks(name: str, argv: list[str], whole: str) -> None:
 def main(arguments: list[str]) -> NoReturn:
     """Become the real launcher; end with status 127 when PATH has no real launcher."""
     name, *argv = arguments
-    inside = bool(os.environ.get("WHESL_NODELIST"))
+    inside = bool(os.environ.get("WHESL_NODELIST")) and of_this_job(os.environ)
     steps = os.environ.get("WHESL_HOSTFILE", "")
     ordinal = free_ordinal(steps) if inside and name == "srun" else 0
     if inside and name in ("srun", "flux") and os.environ.get("WHESL_FLUX_INSTANCE"):

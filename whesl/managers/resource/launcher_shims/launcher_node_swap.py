@@ -3,6 +3,7 @@
 Variables that are read:
 
 * ``WHESL_NODELIST``: the nodes in use, separated by commas; without it nothing is rewritten;
+* ``WHESL_JOB``: the job that has these nodes; in another job nothing is rewritten;
 * ``WHESL_SWAPPED``: a JSON object with the present node of each replaced node;
 * ``WHESL_HIDDEN_NODES``: nodes of the allocation that no step may use (spares and lost nodes);
 * ``WHESL_LOST_NODES``: the lost ones of the hidden nodes;

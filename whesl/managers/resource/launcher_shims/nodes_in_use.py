@@ -9,14 +9,27 @@ if TYPE_CHECKING:
 TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
 # The variable with the nodes of the allocation that no step may use; set by the allocation's adapter.
 HIDDEN_NODES = "WHESL_HIDDEN_NODES"
+# The variable with the id of the job that WHESL's variables are about; jobs that a task submits inherit it.
+JOB = "WHESL_JOB"
+_IDS = ("SLURM_JOB_ID", "PBS_JOBID")
 HET_SIZE = "SLURM_HET_SIZE"  # the number of components of a heterogeneous job; unset in other jobs
+
+
+def of_this_job(environ: Mapping[str, str]) -> bool:
+    """Whether WHESL's variables are about the job that a process with this environment is in.
+
+    Args:
+        environ: the environment.
+    """
+    told, ids = environ.get(JOB), [environ[name] for name in _IDS if environ.get(name)]
+    return not told or not ids or told in ids
 
 
 class Nodes:
     """A task's nodes in use, hidden nodes and replaced nodes, read from an environment."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self.active = _names(environ.get("WHESL_NODELIST", ""))
+        self.active = _names(environ.get("WHESL_NODELIST", "")) if of_this_job(environ) else ()
         self.hidden = _names(environ.get(HIDDEN_NODES, ""))
         self._swapped: dict[str, str] = {}
         swapped = environ.get("WHESL_SWAPPED")

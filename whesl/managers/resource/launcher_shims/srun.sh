@@ -15,6 +15,7 @@ slow() {
 
 # The caller's facts: launcher_node_swap.py and nodes_in_use.py have the meaning of each.
 case ${WHESL_NODELIST-} in '' | ,* | *, | *,,* | *[!A-Za-z0-9._,-]*) slow "$@" ;; esac
+case ${WHESL_JOB-} in '' | "${SLURM_JOB_ID-}") ;; *) slow "$@" ;; esac
 case ${SRUN_EXPORT_ENV-${SLURM_EXPORT_ENV-ALL}} in ALL | ALL,*) ;; *) slow "$@" ;; esac
 whesl_overlap=
 case ${WHESL_SWAPPED-} in '{}') ;; '{"'*'"}') whesl_overlap=--overlap ;; *) slow "$@" ;; esac

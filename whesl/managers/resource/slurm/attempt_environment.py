@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from whesl.managers.resource import hostlist
-from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES
+from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES, JOB, of_this_job
 from whesl.model.errors import CouldNotObserveError
 
 # Variables with a user's or sbatch's srun defaults for the job's own steps; WHESL's steps ignore them.
@@ -97,14 +97,20 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
     """
     allocated = nodes_of(environ)
     hidden = ",".join(node for node in allocated if node not in active)
+    told = {HIDDEN_NODES: hidden, JOB: environ.get("SLURM_JOB_ID", "")}
+    if not of_this_job(environ):
+        from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE
+        from whesl.managers.resource.launcher_shims.instance import DIRECTORY
+
+        # They are about the Flux instance inside the job that has submitted this one.
+        told |= {DIRECTORY: "", INSTANCE: ""}
     if environ.get(HET_SIZE):
-        return {HIDDEN_NODES: hidden}
-    result = {
+        return told
+    result = told | {
         "SLURM_JOB_NODELIST": hostlist.compress(active),
         "SLURM_NODELIST": hostlist.compress(active),
         "SLURM_NNODES": str(len(active)),
         "SLURM_JOB_NUM_NODES": str(len(active)),
-        HIDDEN_NODES: hidden,
     }
     for name in ("SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"):
         if environ.get(name):

@@ -117,7 +117,8 @@ class StepPlaces:
                 places = self._manager.step_places()
                 mine = {process.pid for process in attempt_processes.of_attempt(self._prefix)}
                 for place in places:
-                    (own if place.launcher in mine else others).update(place.nodes)
+                    ours = place.launcher in mine or place.token.startswith(self._prefix)
+                    (own if ours else others).update(place.nodes)
         except (WheslError, OSError) as error:
             LOG.debug("where steps run could not be observed: %s", error)
         return own, others
