@@ -145,7 +145,7 @@ class TestPure:
             nodes_of({**JOB, "SLURM_JOB_NODELIST_HET_GROUP_1": text})
 
     def test_the_script_sees_its_components_as_they_are(self) -> None:
-        assert for_nodes(nodes_of(JOB), JOB) == {"WHESL_HIDDEN_NODES": ""}
+        assert for_nodes(nodes_of(JOB), JOB) == {"WHESL_HIDDEN_NODES": "", "WHESL_JOB": "7"}
 
     def test_a_step_of_ours_is_one_step_over_the_components_that_it_needs(self) -> None:
         def parts(*nodes: str) -> list[tuple[str, str]]:

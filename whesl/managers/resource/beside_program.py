@@ -9,7 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.managers.resource.flux.instance_owner import elsewhere
+from whesl.managers.resource.flux_instance_owner import elsewhere
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 
 # Flux puts the id of a batch script's own job into FLUX_ENCLOSING_ID, inside a Slurm job, too.

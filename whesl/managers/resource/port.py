@@ -368,12 +368,9 @@ class StepHolder(Protocol):
 
 
 class StepPlace(msgspec.Struct, frozen=True):
-    """A running step's nodes, and who started it.
+    """A running step's nodes, and the id of the process that started it (0 for one on another node).
 
-    Attributes:
-        launcher: the id of the process that started the step; 0 for one on another node, or an unknown one.
-        nodes: the step's nodes.
-        token: the token of the attempt that started it (``WHESL_ATTEMPT_TOKEN``), where the manager tells it.
+    ``token`` is the token of the attempt that started it (``WHESL_ATTEMPT_TOKEN``), where the manager has it.
     """
 
     launcher: int

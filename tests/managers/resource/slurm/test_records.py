@@ -369,7 +369,16 @@ def test_the_nodes_in_use_are_all_there_is() -> None:
         "SLURM_JOB_CPUS_PER_NODE": "4,8",
         "SLURM_TASKS_PER_NODE": "4,8",
         "WHESL_HIDDEN_NODES": "n02,n04",
+        "WHESL_JOB": "",
     }
+
+
+def test_a_job_that_a_task_submits_is_not_in_its_flux_instance() -> None:
+    inherited = {**BASE, "WHESL_JOB": "6", "WHESL_FLUX_INSTANCE": "/tasks/a/flux", "SLURM_JOB_ID": "7"}
+    told = for_nodes(("n01", "n03"), inherited)
+    assert (told["WHESL_JOB"], told["WHESL_FLUX_INSTANCE"], told["WHESL_FLUX_URI"]) == ("7", "", "")
+    again = for_nodes(("n01", "n03"), {**inherited, "WHESL_JOB": "7"})
+    assert "WHESL_FLUX_INSTANCE" not in again
 
 
 def test_the_number_of_tasks_is_the_user_s() -> None:

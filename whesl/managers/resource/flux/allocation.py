@@ -18,7 +18,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whesl.managers.resource.flux import flux_command_output, instance_owner
+from whesl.managers.resource import flux_instance_owner
+from whesl.managers.resource.flux import flux_command_output
 from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS
@@ -79,7 +80,7 @@ class FluxAllocation:
             found = os.stat(path)  # noqa: PTH116 - no path is made of it
             if not stat.S_ISSOCK(found.st_mode) or not (task or found.st_uid == os.geteuid()):
                 return False
-            return not instance_owner.of_another_job(environ, instance_owner.broker(uri))
+            return not flux_instance_owner.of_another_job(environ, flux_instance_owner.broker(uri))
         except OSError:
             return False
 
