@@ -30,7 +30,7 @@ _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 _TROUBLE = (
     *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
     *("refused", "lost", "cannot", "can't", "unable", "denied", "invalid", "segv", "segfault", "terminat"),
-    *("exit", "rendezvous", "retry", "retries", ".cpp:", ".c:", "timed out", 'file "', "frame #"),
+    *("exit", "rendezvous", "retry", "retries", ".cpp:", ".c:", "timed out", 'file "', "frame #", "taken"),
 )
 _TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x[0-9a-f]{4}")
 

@@ -40,7 +40,8 @@ _SOFT = re.compile(
     r"|proceeding anyway"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
-    r"|\(expected\)|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *ok\b"
+    r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
+    r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
@@ -327,7 +328,7 @@ class Scanner:
             device=captured.get("device") or cleaned.device,
             path=captured.get("path", "").rstrip(":;,") or None,
             time=cleaned.time,
-            warned=not entry.fatal and _warns(cleaned),
+            warned=not entry.fatal and warns(cleaned),
         )
 
 
@@ -365,7 +366,7 @@ def _stands(entry: Entry, least: int | None) -> bool:
     return least is not None and not entry.general and entry.strength >= least
 
 
-def _warns(line: Cleaned) -> bool:
+def warns(line: Cleaned) -> bool:
     """Whether a line is marked as a warning, or says that the program goes on."""
     return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
 

@@ -11,12 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import clean
 from whesl.runtime.diagnose.progress import NO_DIGITS
+from whesl.runtime.diagnose.scanner import warns
 
 SHOWN = 10
-# Words that say of a line that it tells of trouble.
+# Words that a line about an input has if it tells of trouble.
 _TROUBLE = re.compile(
     r"(?i)\b(?:not?|cannot|can't|couldn't|won't|unable|without|fail\w*|errors?|errno|fatal|bad|wrong|bug|denied"
     r"|refused|reject\w*|missing|lacks?|unknown|invalid|illegal|violat\w+|vanish\w*|unreachable|lost|dead|died"
@@ -28,7 +30,7 @@ _ENDS_BADLY = re.compile(
     r"(?i)\b(?:quit(?:s|ting)?|stopp(?:ed|ing)|stops|abort\w*|terminat\w+|halt(?:s|ed|ing)?|leav(?:es?|ing)"
     r"|dies|died|giv(?:es|ing) up|vanished|gone|killed|emergency|shut(?:ting)? ?down|exit(?:s|ed|ing)?|early"
     r"|skipped|closed|interrupted|incomplete|not (?:done|run|complete|delivered)|nothing (?:to do|was run)"
-    r"|missing|end|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
+    r"|missing|ended by|SIG[A-Z]{3,4}|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
     r"|\b(?:code|status|returns?|exit)[ :=]*[1-9]"
 )
 _MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8,}\b")
@@ -72,9 +74,11 @@ def trouble(
         topic: the topic of some words, None without one.
     """
     for number, text in rare:
-        words = clean(text).text
-        found = topic(words) if _TROUBLE.search(words) else None
-        if found is not None:
+        cleaned = clean(text)
+        found = topic(cleaned.text)
+        if found is None or warns(cleaned):
+            continue
+        if found.cause_class is not CauseClass.INPUT or _TROUBLE.search(cleaned.text):
             badly = any(_ENDS_BADLY.search(later) for at, later in ending if at >= number)
             return (number, text, found) if badly else None
     return None
