@@ -25,6 +25,7 @@ from whesl.managers.workflow import manager, recognise
 from whesl.managers.workflow.cylc import flow
 from whesl.managers.workflow.makeflow.manager import Makeflow
 from whesl.managers.workflow.port import FluxifyOptions
+from whesl.managers.workflow.snakemake import manager as snakemake
 from whesl.model.errors import UsageError
 
 WHESL = Path(sys.executable).parent / "whesl"
@@ -213,6 +214,21 @@ def test_any_command_of_makeflow_comes_back_as_it_was(commands: list[str]) -> No
         assert shlex.split(one["command"])[-3:] == ["/bin/sh", "-c", command]
     assert made.fluxify(wrapped, path, OPTIONS).text == wrapped
     assert made.undo(wrapped, path) == text
+
+
+def job(rule: str, *wildcards: str, shell: str = "/bin/bash", parents: tuple[int, ...] = ()) -> snakemake.Job:
+    return snakemake.Job(rule=rule, wildcards=wildcards, shell=shell, checkpoint=False, parents=parents)
+
+
+def test_snakemakes_expression_names_the_shell_that_was_written_for_the_job() -> None:
+    for one in (job("make"), job("make", "it's", "a/b"), job("make", "")):
+        expression = snakemake._expression("/home/it's/shells", one, "bash")
+        assert eval(expression, {"wildcards": list(one.wildcards)}) == f"/home/it's/shells/{one.name}/bash"
+
+
+def test_snakemakes_jobs_wait_for_the_nearest_ones_with_a_shell() -> None:
+    jobs = [job("a"), job("b"), job("run", shell="", parents=(0, 1)), job("c", parents=(2, 1))]
+    assert sorted(snakemake._parents(jobs, 3)) == [0, 1]
 
 
 def test_cylcs_graph_is_the_one_that_it_prints() -> None:
