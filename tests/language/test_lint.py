@@ -253,6 +253,7 @@ CASES = [
             ('[run] ELSE FAIL RAISE "timeout"', "ESL095", '"timeout"'),
         )
     ),
+    (f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run, .*]", "ESL092", ".*", "any characters"),
     (f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run]", "ESL090", "COUPLED", "two steps"),
 ]
 SOUND = [
@@ -298,7 +299,7 @@ SOUND = [
     f'{ALL}LOG "oops" file "/shared/$SLURM_JOB_ID/run.log"',
     f'{DETECT}LOG "oops" file "/shared/run.log"',
     f"{DETECT}EXCEPTION LOW 4 TIMES",
-    f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run, post-*]",
+    f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run, post-*, run_SIZE.*]",
     f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [*]",
 ]
 

@@ -19,6 +19,7 @@ from tests.equipment.faults import FaultError, tmpfs
 from tests.runtime.isolator.bench import Bench, bench, until
 from whesl.runtime.isolator.launch import program_runner, unwatched_command
 from whesl.runtime.isolator.task.taskdir import TaskDir
+from whesl.runtime.wire.private_directory import HomeError
 
 __all__ = ["bench"]
 
@@ -49,7 +50,7 @@ def test_without_a_journal_a_task_hears_signals(far: Bench) -> None:
     assert child.wait(30) == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("room", ["full", "read-only", "read-only and no home"])
+@pytest.mark.parametrize("room", ["full", "read-only", "read-only and no home", "a file"])
 def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: Bench, room: str) -> None:
     """It was not run at all: a job failed for the sake of who watches it."""
     try:
@@ -57,11 +58,13 @@ def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: B
             disk = small.path
             home = disk / "home"
             disk.chmod(0o700)
-            if room != "read-only and no home":
+            if room == "a file":
+                home.touch()
+            elif room != "read-only and no home":
                 home.mkdir(0o700)
             if room == "full":
                 (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free))
-            else:
+            elif room != "a file":
                 subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
             command = bench.script('echo $PPID; trap "exit 5" TERM; touch begun; while :; do sleep 0.1; done')
             program = [sys.executable, "-m", "whesl", "exec", "-e", bench.rules(), "--", *command]
@@ -83,8 +86,13 @@ def test_what_is_a_user_s_own_mistake_is_refused(number: int, monkeypatch: pytes
     became: list[str] = []
     monkeypatch.setattr(program_runner, "become", became.extend)
     monkeypatch.setattr(program_runner, "give_back_signals", lambda _: None)
-    for begun in (True, False):
-        monkeypatch.setattr(unwatched_command, "_has_begun", lambda begun=begun: begun)
-        unwatched_command.instead(["true"], OSError(number, "no"), "no")
-        assert not (begun and became), "it would be started twice"
-    assert bool(became) is (number in unwatched_command.REFUSING)
+    home = HomeError("a loop of links, a file in its place, a name too long, no permission")
+    home.__cause__ = OSError(number, "no")
+    for error in (home, OSError(number, "no")):
+        for begun in (True, False):
+            became.clear()
+            monkeypatch.setattr(unwatched_command, "_has_begun", lambda begun=begun: begun)
+            unwatched_command.instead(["true"], error, "no")
+            assert bool(became) is (not begun and (error is home or number in unwatched_command.REFUSING))
+    unwatched_command.instead(["true"], HomeError("open to others"), "no")
+    assert became == (["true"] if number in unwatched_command.REFUSING else [])

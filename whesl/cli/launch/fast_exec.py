@@ -97,14 +97,12 @@ def attempt(arguments: Sequence[str]) -> None:
 
     try:
         told = fast_path.prepare(found)
-    except WheslError as error:
-        sys.stderr.write(f"whesl: {error}\n")
-        sys.exit(error.exit_code)
-    except OSError as error:
+    except (OSError, WheslError) as error:
         from whesl.runtime.isolator.launch import unwatched_command
 
-        unwatched_command.instead(found["command"], error, explained(error))
-        sys.stderr.write(f"whesl: {explained(error)}\n")
-        sys.exit(1)
+        said = explained(error) if isinstance(error, OSError) else str(error)
+        unwatched_command.instead(found["command"], error, said)
+        sys.stderr.write(f"whesl: {said}\n")
+        sys.exit(error.exit_code if isinstance(error, WheslError) else 1)
     if told is not None:
         keeper.become(told)

@@ -234,12 +234,13 @@ class _Check:
 
     def _job(self, job: Word) -> str:
         """Return the glob of a job's name; a bracket in a quoted name stands for itself."""
-        pattern = job.text
-        if pattern.startswith('"'):
+        pattern = name = job.text
+        if name.startswith('"'):
             if not quantities.not_empty(self._findings, job, "job"):
                 return ""
-            notations.report(self._findings, unquote(job), Where.JOB, job)
-            pattern = unquote(job).replace("[", "[[]")
+            name = unquote(job)
+            pattern = name.replace("[", "[[]")
+        notations.report(self._findings, name, Where.JOB, job)
         # A file that several workflows include may name the jobs of all of them.
         own = not self._source.included(job.start)
         if self._jobs is not None and own and not self._jobs.has(pattern):

@@ -14,7 +14,7 @@ FLOOR_SECONDS = 1.0
 _DAY = 86_400.0
 _USUAL = {
     "LIMIT": (1, 1000),
-    "RECURRING": (2, 1_000_000),
+    "RECURRING": (2, 100_000),
     "TIMES": (2, 1000),
     "ABOVE": (0, 99.9),
     "WITHIN": (0.5, 90 * _DAY),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from enum import Enum
 from typing import NamedTuple
@@ -54,20 +55,21 @@ NOTATIONS = _table(
     (
         _W.TEXT,
         r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:[01]-9|a-z|A-Z) | \(\?[iP:<=!] |
-        \)[+*](?=\s|$) | \([^()\s]+\|[^()]+\) | ^\^(?!C) | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ |
+        \)[+*](?=\s|$) | \(\w+\)\? | \[\[:\w+:\]\] |
+        \([^()\s]+\|[^()]+\) | ^\^(?!C) | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ |
         \[([A-Za-z])(?i:\1)\] | ^[^=/]*[a-z]\?(?=[a-z]) | (?<=[A-Za-z])\$$ |
         ^\w[-\w\x20]*(?:\|\w[-\w\x20]*)+$""",
         _LITERAL,
     ),
     (
         _W.TEXT,
-        r"^\*\w.*\w\*$ | (?:^|\s)\*\.\w | \w\*$ | \w\s\*(?=[:,;.]) | ^%\w[^%]*\w%$",
+        r"^\*\w.*\w\*$ | (?:^|\s)\*\.\w | \w\*$ | \w\s\*(?=[:,;.]) | ^%\w[^%]*\w%$ | [a-z]%(?=[a-z])",
         "leave the * or % out: a text is found anywhere in a line",
     ),
     (_W.TEXT, r"(?<![\d%])%[-+#0]?\d*(?:\.\d+)?(?:ll?|h|z)?[dsufxegvip]\b | %\(\w+\)[sdf]", _NUMBER),
     (
         _W.TEXT,
-        r"%[A-Z_]{3,}% | \$\{\w+\} | \$[a-z]+_\w+ | \$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b",
+        r"%[A-Z_]{3,}% | \$\{\w+\} | \$[a-z]+_\w+ | \$(?:USER|HOME|HOST|PWD|RANK|NODE|STEP|SLURM_)\w*\b",
         "variables are put in paths alone; write the part of the line that is always the same",
     ),
     (
@@ -78,17 +80,26 @@ NOTATIONS = _table(
     ),
     (
         _W.TEXT,
-        r"\{(?:[a-zA-Z]|num|number|step|rank|node|host|time)\} | \w[\s:=]+\{\} | "
-        r"\{\{.*?\}\} | \{\w*:[\w.?<>^+-]{1,6}\} | <(?:[a-zA-Z]|num|number|int)> |"
+        r"[<{](?:[a-zA-Z]|num|number|int|step|rank|node|host|time)[>}] | \w[\s:=]+\{\} | "
+        r"\{\{.*?\}\} | \{\w*:[\w.?<>^+-]{1,6}\} | @[A-Z_]{2,}@ | (?<!\S):[a-z]+:(?!\S) | "
+        r"(?i:\b(?:rank|node|step|task)\s)(?:X+|N+|\?+|\#+)(?!\S) |"
         r"(?:^|\s)<[a-z]+(?:[\s_-][a-z]+)+>",
         _NUMBER,
     ),
     (_W.TEXT, r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)", "write MATCH, where \\t and \\x1b are signs"),
+    (
+        (_W.TEXT, _W.EXPRESSION),
+        r"^(?:[!~]|[=!][=~])\s?(?=\w) | ^(?:contains|matches)\s | ^(?:re|regexp?|text|pattern):\s*(?=\w)",
+        "write the text of the line alone: LOG and MATCH say how it is found",
+    ),
+    (_W.TEXT, r"\s&&\s", "write MULTIPLE for several texts"),
     (_W.TEXT, r"\u2026\s\S | \[\.\.\.\]", "write MATCH, and .* for what stands between"),
     (
         _W.TEXT,
         r"\b0x[0-9a-f]{6,}\b | \b\d{4}-\d\d-\d\d[T\s]\d\d:\d\d | "
-        r"\b(?:STEP|JOB|[Pp][Ii][Dd])\W{1,2}\d{3,} | \b\d\d:\d\d:\d\d\b",
+        r"\b(?:STEP|(?i:job(?:\s?id)?|pid))\W{1,2}\d{3,} | \b\d\d:\d\d:\d\d\b | "
+        r"\d\.\d{2,}\s*(?:s|sec|seconds)\b | /tmp/tmp\.?\w+ | \.tmp\.?\d+ | \b\d{6,}\b | "
+        r"\b[0-9a-f]{8}-[0-9a-f]{4}- | \b(?:10|172|192)(?:\.\d{1,3}){3}\b | ^[a-z]+0\d+:\s",
         f"this differs from run to run: {_PLAIN}",
     ),
     (_W.TEXT, r"\S\s{2,}$", "leave out the blanks at the end: the line may have none"),
@@ -110,7 +121,7 @@ NOTATIONS = _table(
     (_W.EXPRESSION, r"^[bfru]{1,2}'.*'$ | ^'[^']*\s[^']*'$", "leave out the inner quotes"),
     (
         _W.EXPRESSION,
-        r"^/[^/]+/[gmsux]*i[gmsux]*$ | ^/[^/]*\s[^/]*/[gmsux]*$ | ^[ms]/.*/[gi]*$",
+        r"^/[^/]+/[gmsux]*i[gmsux]*$ | ^/[^/]*\s[^/]*/[gmsux]*$ | ^[ms]/.*/[gi]*$ | [A-Za-z]/i$",
         "leave the slashes out; for letters of both cases begin with (?i)",
     ),
     (
@@ -121,13 +132,18 @@ NOTATIONS = _table(
     ),
     (_W.EXPRESSION, r"\\\\[dws](?=[+*{?])", "write one backslash: it is not doubled in the rules"),
     (_W.EXPRESSION, r"(?<![%\\])%[dsi]\b | %[dws]\+", "write \\d+ for a number, \\w+ for a word"),
-    (_W.EXPRESSION, r"%\{[A-Z]\w*(?::\w+)*\}", "write \\d+ for a number, (?P<name>\\S+) for a word"),
+    (
+        _W.EXPRESSION,
+        r"%\{[A-Z]\w*(?::\w+)*\} | (?<![\\pP])\{[a-z]\w*(?::\w+)?\} | (?<=\s)<\w+>(?=\s)",
+        "write \\d+ for a number, (?P<name>\\S+) for a word",
+    ),
     (_W.EXPRESSION, r"(?<!\\)\[\w{2,}(?:\|\w{2,})+\]", "write (a|b) for one of two words: [ ] is one sign"),
     (_W.EXPRESSION, r"^%\w[^%]*%$", "leave the % out: an expression is found anywhere in a line"),
+    (_W.EXPRESSION, r"(?<=[A-Za-z])\s\*\s(?=[A-Za-z])", "write .* for any characters"),
     (_W.EXPRESSION, r"^-[eEiPv]+\s", "leave the options out; for letters of both cases begin with (?i)"),
     (
         _W.EXPRESSION,
-        r"(?<!\\)\(\) | (?<=\w)(?<!\\.)\[\w\](?![*+?{])",
+        r"(?<!\\)\(\) | (?<=\w)(?<!\\.)\[\w\](?![*+?{]) | (?<=\s)\([a-z]+(?:\s\w+)+\)(?![?*+{])",
         "write LOG for a text as it stands, or a backslash before the brackets",
     ),
     # Expressions whose number does not rise with the work.
@@ -142,7 +158,7 @@ NOTATIONS = _table(
         r"(?:\.[*+]|\\d\*)\((?:\?P<\w+>)?\\d[+*]?",
         "of a greedy .* the number's last digit is left: write .*?\\b",
     ),
-    (_W.NUMBER, r"\((?:\?P<\w+>)?\\d\*\)", "write \\d+: an empty text is no number"),
+    (_W.NUMBER, r"\((?:\?P<\w+>)?(?:\\d\*|\\[wS][*+])\)", "write \\d+: only a number rises"),
     (
         _W.NUMBER,
         r"\\d[+*]\s*(?:of|/|out\sof)\s*\((?!\?:)",
@@ -151,7 +167,7 @@ NOTATIONS = _table(
     # Paths.
     (
         _PATHS,
-        r"%\d*[AaJjNnstuxdi]\b | %\w+% | %\d*[AaJj]_",
+        r"%\d*[AaJjNnstuxdi]\b | %\w+% | %\d*[AaJj]_ | \bslurm-\d{3,} | \.[oe]\d{4,}$",
         "write a variable in its place, as in run-$SLURM_JOB_ID.log",
     ),
     (_PATHS, r"\$\( | `", "commands are not run here: write a variable that has their output"),
@@ -171,14 +187,18 @@ NOTATIONS = _table(
     (_PATHS, r"\*\*", "* stands for no /: write a detection for each depth, as in */run.log"),
     (_PATHS, r"\\[^\"]", "a name may have any sign in it: write it as it is"),
     (_PATHS, r"^'.*'$", "leave out the inner quotes"),
-    (_PATHS, r"\.\w{1,4}(?:[,;:]\s*|\s+)(?=\S+\.\w+$) | :$", "write a detection for each of the names"),
+    (
+        _PATHS,
+        r"\.\w{1,4}(?:[,;:]\s*|\s+)(?=\S+\.\w+$) | :\d*$ | (?<=\w)[\s,;:]+(?=/\w)",
+        "write a detection for each of the names, or a list where one is taken",
+    ),
     (_PATHS, r"\[[^\]]*$", "a [ begins a list of signs, as in [0-9]: close it, or write ?"),
-    (_W.FILE, r"[|<>]", "commands are not run here: write the file alone"),
+    (_W.FILE, r"[|<>] | ^(?:tail|cat|grep|less|ssh)\s", "commands are not run here: write the file alone"),
     (_W.FILE, r"\$?\{[a-z]\w*\}", "write a variable of the job's environment, as $SLURM_JOB_NAME"),
     (_W.NO_LINES, r"^(?:stdout|stderr|output)$", "for the program's own output, leave out file and quotes"),
     (
         _W.NO_LINES,
-        r"^-$ | ^/dev/(?!shm/) | ^/(?:proc|sys)/",
+        r"^-$ | ^&?[012]$ | ^/dev/(?!shm/) | ^/(?:proc|sys)/",
         "for the program's own output, write stdout or stderr",
     ),
     (
@@ -195,10 +215,11 @@ NOTATIONS = _table(
     (_W.SPACE, r"^/(?:usr|etc|s?bin|lib(?:64)?)(?:/|$)", "write a directory that tasks write to"),
     (_W.SPACE, r"[*?\[]", "write a directory on the file system that is meant, and a detection for each"),
     # Names of jobs and nodes.
-    ((_W.JOB, _W.NODE), r"\.\* | \\[dw] | ^\^ | \$$ | \w\+$", _GLOBBED),
+    ((_W.JOB, _W.NODE), r"(?<!\w)\.\* | \\[dw] | ^\^ | \$$ | \w\+$ | %[AaJjN]\b", _GLOBBED),
     ((_W.JOB, _W.NODE), r"\[(?:\d{2,}-\d|\d-\d{2}|[\d-]+,)[\d,-]*\]", _GLOBBED),
     (_W.JOB, r"\[\d+-\d+\]", _GLOBBED),
-    ((_W.JOB, _W.NODE), r"[,;|]", _GLOBBED),
+    ((_W.JOB, _W.NODE), r"[,;|] | \.(?:sh|py|sbatch|slurm)\s+\w", _GLOBBED),
+    (_W.JOB, r"^(?i:all|any|every(?:thing)?)$", "write * for all jobs"),
     (_W.NODE, r"\w\s+\w | ^\$\w | ^localhost$", _GLOBBED),
     (
         _W.JOB,
@@ -225,7 +246,8 @@ NOTATIONS = _table(
     (
         _W.SIGN,
         r"""(?i:^\W*(?:start(?:ing|ed)?|welcome|initiali[sz]\w+|normal\stermination|job\sdone|all\sdone|goodbye)\b
-        (?!.*(?:step|iter|epoch|cycle|time|frame|batch|task|case|file|chunk|block|event|sweep)))""",
+        (?!.*(?:step|iter|epoch|cycle|time|frame|batch|task|case|file|chunk|block|event|sweep)) |
+        ^(?:run|job|simulation|calculation|training|program)\b.*\b(?:finished|completed|done|ended)\W*$)""",
         "this is printed once: write what each step prints",
     ),
 )
@@ -238,10 +260,15 @@ def search(text: str, where: Where) -> tuple[str, str] | None:
         text: the text of the rules, without its quotes.
         where: what it is.
     """
-    for notation in NOTATIONS:
-        if where in notation.where and (part := re.search(notation.sign, text, re.VERBOSE)) is not None:
-            return part.group(), notation.hint
+    for sign, hint in _compiled(where):
+        if (part := sign.search(text)) is not None:
+            return part.group(), hint
     return None
+
+
+@functools.cache
+def _compiled(where: Where) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(sign, re.VERBOSE), hint) for of, sign, hint in NOTATIONS if where in of)
 
 
 def report(findings: Findings, text: str, where: Where, about: Written) -> bool:

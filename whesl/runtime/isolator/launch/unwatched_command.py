@@ -9,17 +9,20 @@ import sys
 
 from whesl.runtime.isolator.launch import program_runner
 from whesl.runtime.isolator.launch.signal_delivery import SIGNALS
+from whesl.runtime.wire.private_directory import HomeError
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Errors of a file system that takes no writes; missing rights and wrong names are errors of the user.
+# Errors of a file system that takes no writes, whatever file they concern.
 REFUSING = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE})
 
 
 def instead(command: Sequence[str], error: Exception, said: str) -> None:
-    """Become the command, if it was not started yet and a file system has failed; else return.
+    """Become the command, if it was not started yet and WHESL's home cannot be used; else return.
+
+    Other wrong files, such as missing rules, and a home that is open to others are mistakes of the user.
 
     Args:
         command: the command's words.
@@ -27,7 +30,9 @@ def instead(command: Sequence[str], error: Exception, said: str) -> None:
         said: the error as text.
     """
     cause = error if isinstance(error, OSError) else error.__cause__
-    if not command or not isinstance(cause, OSError) or cause.errno not in REFUSING or _has_begun():
+    if not command or not isinstance(cause, OSError) or _has_begun():
+        return
+    if cause.errno not in REFUSING and not isinstance(error, HomeError):
         return
     sys.stderr.write(f"whesl: {said}\n  the command runs as without WHESL: no rule is applied\n")
     sys.stderr.flush()
