@@ -1,6 +1,6 @@
-"""Print docs/managers.md from the table and the recipes of the tests; a test compares the two.
+"""Write docs/managers.md and docs/managers/ from the table and the recipes of the tests; a test compares them.
 
-Usage: python tools/managers_page.py > docs/managers.md
+Usage: python tools/managers_page.py
 """
 
 # ruff: noqa: E501 - lines of a table and a page are as long as their sentences
@@ -26,7 +26,7 @@ WHESL protects a task on one of four levels:
 3. `whesl run` reads the manager's graph, and puts `whesl exec` before each command by itself.
 4. As 3, and tasks that depend on one whose files have moved are told of it, before they start and while they run.
 
-Each recipe below is a test on a real Slurm. It has two tasks. The first hangs; then it fills its file system; then
+Each recipe, on the page of its manager, is a test on a real Slurm. It has two tasks. The first hangs; then it fills its file system; then
 its node is lost. The manager saw one success of each task, in the job in which the task began, and its own counter of
 tries was not touched; the second task read the first one's file where it was expected. `make test` runs {quick},
 `make test-managers` all of them whose programs are there, as root. The managers whose level is followed by `not run`
@@ -55,36 +55,39 @@ What stands behind `--` goes to the manager. Jobs that these managers submit get
 them in the manager's own settings, with `--no-kill`. A task that runs while the one that it depends on recovers
 (`make:start => use` of Cylc, [`COUPLED`](esl-reference.md#declare-coupled) for the others) is told of the new paths, and
 one that starts later begins with them.
-
-## Recipes
-
-`/p/me/study` stands for the study's directory. `make.sh` and `use.sh` are the programs, `rules.esl` the rules.
-
-{recipes}
 """
+RECIPE = """# {name}
+
+Written by `tools/managers_page.py` from a recipe of `tests/managers`, which runs on a real Slurm
+([workflow managers](../managers.md)). `/p/me/study` stands for the study's directory. `make.sh` and `use.sh` are the
+programs, `rules.esl` the rules.
+
+{text}"""
 # Files that say nothing of WHESL or Slurm to a reader.
 _LANGUAGES = {"py": "python", "sh": "sh", "yaml": "yaml", "cwl": "yaml", "cylc": "ini"}
 
 
-def page() -> str:
-    """Return the page."""
+def pages() -> dict[str, str]:
+    """Return each page's text by its path below ``docs``."""
     rows = [
         f"| {each.name} ({each.version}) | {each.level} | {each.setting} | `{each.proof}` |"
         for each in ELSEWHERE
     ]
     rows += [
-        f"| [{each.name}](#{each.recipe}) ({each.version}) | {GRAPH if each.graph else EXEC} | {each.setting} |"
-        f" `tests/managers`{f', `{each.graph}`' if each.graph else ''} |"
+        f"| [{each.name}](managers/{each.recipe}.md) ({each.version}) | {GRAPH if each.graph else EXEC} |"
+        f" {each.setting} | `tests/managers`{f', `{each.graph}`' if each.graph else ''} |"
         for each in MANAGERS
     ]
     rows += [f"| {each.name} | {EXEC}, not run | {each.setting} | {each.why} |" for each in UNTRIED]
     quick = " and ".join(each.name for each in MANAGERS if each.quick)
-    recipes = "\n".join(_recipe(each) for each in MANAGERS)
-    return TEXT.format(rows="\n".join(rows), recipes=recipes, quick=f"{quick}'s")
+    made = {"managers.md": TEXT.format(rows="\n".join(rows), quick=f"{quick}'s")}
+    for each in MANAGERS:
+        made[f"managers/{each.recipe}.md"] = RECIPE.format(name=each.name, text=_recipe(each))
+    return made
 
 
 def _recipe(manager: Manager) -> str:
-    parts = [f"### {manager.name}\n"]
+    parts = []
     if manager.remark:
         # Words are not broken at hyphens: options have them.
         wrapped = textwrap.fill(manager.remark, 120, break_long_words=False, break_on_hyphens=False)
@@ -96,4 +99,6 @@ def _recipe(manager: Manager) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    for path, text in pages().items():
+        (ROOT / "docs" / path).parent.mkdir(exist_ok=True)
+        (ROOT / "docs" / path).write_text(text)
