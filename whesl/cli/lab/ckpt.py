@@ -9,9 +9,9 @@ import click
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, JSON, QUIET, seed_option
 from whesl.cli.parameters import option, parameters
-from whesl.lab.results.figures import write_figure
-from whesl.lab.results.page import Page, Section, write_page
-from whesl.lab.results.result_writers import as_json, markdown, write_summary, write_table
+from whesl.lab.results.page import Page, Section
+from whesl.lab.results.result_folder import write_results
+from whesl.lab.results.result_writers import as_json, markdown
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
 from whesl.lab.simulators.checkpoints.machine import Failures, Machine, load, shipped
@@ -78,10 +78,6 @@ def ckpt(
             studies.overhead_figure(found, "overheads", "Overhead of each model"),
             studies.lead_figure(found, changed),
         ]
-        for each in (table, lead_table):
-            write_table(out, each)
-        for figure in figures:
-            write_figure(out, figure)
         sections = (
             Section("Overheads", [table, figures[0]]),
             Section("Longer and shorter lead times", [lead_table, figures[1]]),
@@ -89,19 +85,9 @@ def ckpt(
         facts = (f"failures of {distribution.name}", f"{runs} runs of each setting", f"seed {seed}")
         tiles = [(name, model, _lead(lead, sure)) for name, (model, lead, sure) in best.items()]
         verdict = "; ".join(f"{name}: {model}" for name, (model, _, _) in best.items())
-        write_page(
-            out / "index.html",
-            Page(
-                "WHESL lab: checkpoints",
-                machine.name,
-                f"Least overhead: {verdict}.",
-                "calm",
-                facts,
-                tiles,
-                sections,
-            ),
-        )
-        write_summary(out, summary)
+        least = f"Least overhead: {verdict}."
+        page = Page("WHESL lab: checkpoints", machine.name, least, "calm", facts, tiles, sections)
+        write_results(out, (table, lead_table), figures, summary, page)
     if in_json:
         click.echo(as_json(summary), nl=False)
         return

@@ -43,9 +43,8 @@ def cloud(
     from whesl.lab.reproductions import results_page
     from whesl.lab.reproductions.cloud import reproduce
     from whesl.lab.reproductions.runner import Outcome
-    from whesl.lab.results.figures import write_figure
-    from whesl.lab.results.page import write_page
-    from whesl.lab.results.result_writers import as_json, markdown, plain, write_table
+    from whesl.lab.results.result_folder import write_results
+    from whesl.lab.results.result_writers import as_json, markdown, plain
     from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
 
     progress = shown(quiet=quiet)
@@ -63,12 +62,8 @@ def cloud(
     rows = evaluate(plan, progress, None if out is None else out / "cases.jsonl")
     report = reproduce.stated(rows) if calibration else reproduce.document(rows)
     if out is not None:
-        for table in report.tables:
-            write_table(out, table)
-        for figure in report.figures:
-            write_figure(out, figure)
         outcome = Outcome("cloud", "HPC+Cloud", f"{cases} cases each, {nodes} nodes", report)
-        write_page(out / "index.html", results_page.page(outcome, quick=False))
+        write_results(out, report.tables, report.figures, page=results_page.page(outcome, quick=False))
     if in_json:
         found = [msgspec.to_builtins(finding, enc_hook=plain) for finding in report.findings]
         click.echo(as_json({"findings": found, "values": dict(report.values)}), nl=False)

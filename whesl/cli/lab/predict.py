@@ -99,21 +99,16 @@ def predict(
 
 def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures: Path, split: str) -> None:
     from whesl.lab.predictor_evaluation import report
-    from whesl.lab.results.figures import write_figure
-    from whesl.lab.results.page import write_page
-    from whesl.lab.results.result_writers import write_summary, write_table
+    from whesl.lab.results.result_folder import write_results
     from whesl.prediction.failures.saving import save
 
-    write_table(out, report.table(evaluation))
-    for figure in report.figures(evaluation):
-        write_figure(out, figure)
-    facts = [failures.name, f"{summary['nodes']:,} nodes", f"split {split}"]
-    write_page(out / "index.html", report.page(evaluation, f"Failures of {failures.name}", facts))
     for score in evaluation.scores:
         if score.fitted:
             (out / "predictors").mkdir(parents=True, exist_ok=True)
             save(score.predictor, out / "predictors" / f"{score.asked}.npz")
-    write_summary(out, summary)
+    facts = [failures.name, f"{summary['nodes']:,} nodes", f"split {split}"]
+    page = report.page(evaluation, f"Failures of {failures.name}", facts)
+    write_results(out, [report.table(evaluation)], report.figures(evaluation), summary, page)
 
 
 def _show(loaded: Loaded, evaluation: Evaluation) -> None:

@@ -18,9 +18,8 @@ from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
 from whesl.lab.replay.policy_comparison import Replay, candidate
 from whesl.lab.replay.policy_comparison import replay as run
-from whesl.lab.results.figures import write_figure
-from whesl.lab.results.page import write_page
-from whesl.lab.results.result_writers import as_json, markdown, write_jobs, write_summary, write_table
+from whesl.lab.results.result_folder import write_results
+from whesl.lab.results.result_writers import as_json, markdown, write_jobs
 from whesl.model.errors import UsageError
 
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
@@ -107,7 +106,6 @@ def replay(
 
 
 def _write(out: Path, found: Replay, summary: dict[str, Any]) -> None:
-    """Write the results; the page is written last, so that its presence shows that all files are complete."""
     work = found.case.work
     for answer in (found.today, *found.others):
         columns = {
@@ -122,8 +120,4 @@ def _write(out: Path, found: Replay, summary: dict[str, Any]) -> None:
         write_jobs(
             out / re.sub(r"[^\w+.-]", "-", str(answer.candidate)), columns, {"policy": str(answer.candidate)}
         )
-    write_table(out, pages.savings_table(found))
-    for figure in pages.figures(found):
-        write_figure(out, figure)
-    write_summary(out, summary)
-    write_page(out / "index.html", pages.page(found))
+    write_results(out, [pages.savings_table(found)], pages.figures(found), summary, pages.page(found))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -62,7 +61,10 @@ def score(
     table = report.table(done.rolled, done.chosen)
     summary = report.summary(found, done)
     if out is not None:
-        _write(out, report.page(found, done), table, report.figures(done.rolled, done.chosen), summary)
+        from whesl.lab.results.result_folder import write_results
+
+        figures = report.figures(done.rolled, done.chosen)
+        write_results(out, [table], figures, summary, report.page(found, done))
     if in_json:
         click.echo(as_json(summary), nl=False)
         return
@@ -71,15 +73,3 @@ def score(
         click.echo(text)
     for name, reason in done.rolled.failed.items():
         click.echo(f"{name} could not be fitted: {reason}", err=True)
-
-
-def _write(out: Path, page: Any, table: Any, figures: Any, summary: dict[str, Any]) -> None:
-    from whesl.lab.results.figures import write_figure
-    from whesl.lab.results.page import write_page
-    from whesl.lab.results.result_writers import write_summary, write_table
-
-    write_table(out, table)
-    for figure in figures:
-        write_figure(out, figure)
-    write_page(out / "index.html", page)
-    write_summary(out, summary)

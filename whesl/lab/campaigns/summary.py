@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit  # quantiles of Student's t
 
-from whesl.lab.results.figures import write_figure
-from whesl.lab.results.page import Lines, Page, Section, write_page
-from whesl.lab.results.result_writers import write_parquet, write_summary, write_table
+from whesl.lab.results.page import Lines, Page, Section
+from whesl.lab.results.result_folder import write_results
+from whesl.lab.results.result_writers import write_parquet, write_table
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
@@ -58,24 +58,17 @@ def write(
         _table(campaign, kind, [group for group in groups if group.kind == kind]) for kind in _kinds(groups)
     ]
     figures = [figure for kind in _kinds(groups) for figure in _figures(kind, groups)]
-    for table in tables:
-        write_table(out, table)
-    for figure in figures:
-        write_figure(out, figure)
-    write_summary(
-        out,
-        {
-            "name": campaign.name,
-            "seed": campaign.seed,
-            "cells": len(cells),
-            "finished": len(done),
-            "errors": list(errors),
-            "groups": [
-                {"kind": g.kind, **g.varied, "replicates": g.count, "mean": g.mean, "half_interval": g.half}
-                for g in groups
-            ],
-        },
-    )
+    summary = {
+        "name": campaign.name,
+        "seed": campaign.seed,
+        "cells": len(cells),
+        "finished": len(done),
+        "errors": list(errors),
+        "groups": [
+            {"kind": g.kind, **g.varied, "replicates": g.count, "mean": g.mean, "half_interval": g.half}
+            for g in groups
+        ],
+    }
     sections = [Section("Means over replicates", [_HOW, *tables]), Section("Figures", figures)]
     if errors:
         sections.append(Section("Not run", [Lines(list(dict.fromkeys(errors)))]))
@@ -83,10 +76,8 @@ def write(
         f", {len(errors)} could not run." if errors else "."
     )
     facts = [f"seed {campaign.seed}", f"{len(groups)} combinations"]
-    write_page(
-        out / "index.html",
-        Page("WHESL lab: campaign", campaign.name, said, "warn" if errors else "good", facts, (), sections),
-    )
+    page = Page("WHESL lab: campaign", campaign.name, said, "warn" if errors else "good", facts, (), sections)
+    write_results(out, tables, figures, summary, page)
 
 
 _HOW = "± is half of the 95 % confidence interval over replicates (Student's t); the same seeds in all rows."

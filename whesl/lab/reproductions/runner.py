@@ -18,8 +18,8 @@ from whesl.lab.execution import worker_processes
 from whesl.lab.execution.progress_interface import Progress, Silent
 from whesl.lab.reproductions import registry
 from whesl.lab.reproductions.registry import Finding, Report
-from whesl.lab.results.figures import write_figure
-from whesl.lab.results.result_writers import as_json, plain, write_table
+from whesl.lab.results.result_folder import write_results
+from whesl.lab.results.result_writers import as_json, plain
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import WheslError
 
@@ -142,10 +142,7 @@ def _kept(outcome: Outcome, settings: Settings) -> Outcome:
     if settings.out is None or outcome.report is None:
         return outcome
     folder, report = settings.out / outcome.name, outcome.report
-    for table in report.tables:
-        write_table(folder, table)
-    for figure in report.figures:
-        write_figure(folder, figure)
+    write_results(folder, report.tables, report.figures)
     stored = {
         "name": outcome.name,
         "version": __version__,
