@@ -113,7 +113,7 @@ def test_a_task_goes_on_and_recovers_and_tells_it_later(begin: Callable[..., Dro
     made.prints("start 0")
     made.is_told("running")
     made.bed.drop("n01")
-    time.sleep(2 * CONTACT_LIMIT)
+    time.sleep(1.2 * CONTACT_LIMIT)
     made.let("here")
     made.prints("start 1")
     made.bed.pass_on("n01")

@@ -23,7 +23,7 @@ __all__ = ["cluster"]  # a fixture
 
 pytestmark = [pytest.mark.slow, pytest.mark.processor, pytest.mark.timeout(300)]
 
-STALLED = 10.0  # seconds; a lease has three
+STALLED = 7.0  # seconds; a lease has three
 AFTERWARDS = 4.0  # what was noted meanwhile has its time to do harm
 HARM = {"raised", "node", "lease-ended"}
 

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.processor, pytest
 ISOLATOR = "whesl.runtime.isolator --task-dir"
 LIMIT = 1.0
 OPTIONS = ("--heartbeat", "0.2", "--heartbeat-limit", str(LIMIT))
-STOPPED = 8 * LIMIT  # seconds, many leases
+STOPPED = 6 * LIMIT  # seconds, several leases
 HANG = """\
 DECLARE RESOURCE JOB[REPLACE]
 DECLARE EXCEPTION STALLED JOB_LEVEL JOB [app]
