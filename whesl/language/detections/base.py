@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import msgspec
 
 from whesl.language.patterns_and_places import Pattern, Record, Source, Span
-from whesl.model.evidence import Cause, CauseClass, Evidence
+from whesl.model.evidence import Cause, CauseClass, Evidence, PredictedFailure
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
-    from whesl.model.evidence import PredictedFailure
+    from whesl.language.compiler.detection_checks import DetectionCheck as DetectionCheck
+    from whesl.language.compiler.syntax import Form as Form
+    from whesl.language.compiler.syntax import Word as Word
+else:  # for annotations alone, here and in the kinds: who judges observations loads no compiler
+    DetectionCheck = Form = Word = Any
 
 Found = tuple[Evidence, ...]
 STREAMS = "stdout|stderr|output|file"

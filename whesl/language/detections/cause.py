@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from whesl.language.detections.base import Detector, Found, InVain, Kind
+from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, InVain, Kind, Word
 from whesl.language.patterns_and_places import Span
 from whesl.language.wording import one_of
-from whesl.model.evidence import Cause, CauseClass
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form, Word
-    from whesl.model.evidence import Evidence
+from whesl.model.evidence import Cause, CauseClass, Evidence
 
 # Causes that the same task meets again, and what helps.
 _MEND = "mend that first, and leave the class out; or change what the task is given"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from whesl.language.detections.base import Detector, DiskMetric, Found, Kind, Usage
+from whesl.language.detections.base import DetectionCheck, Detector, DiskMetric, Form, Found, Kind, Usage
 from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
-
 
 _METRICS = {"DISK": DiskMetric.SPACE, "INODES": DiskMetric.INODES, "QUOTA": DiskMetric.QUOTA}
 _SAID = {

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, Kind, Word
 from whesl.language.patterns_and_places import Record, Span
 from whesl.language.signals import HARMLESS, signal_names, signal_number
 from whesl.language.wording import one_of
 from whesl.model.evidence import Evidence
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form, Word
 
 MAX_EXIT_CODE = 255
 

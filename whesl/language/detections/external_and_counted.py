@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 from whesl.language import wording
-from whesl.language.detections.base import Kind
+from whesl.language.detections.base import DetectionCheck, Form, Kind
 from whesl.language.detections.wording import of_window
 from whesl.language.patterns_and_places import Span
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
-    from whesl.model.evidence import PredictedFailure
+from whesl.model.evidence import PredictedFailure
 
 
 class ExternalDetection(Kind, frozen=True, kw_only=True, tag="external"):

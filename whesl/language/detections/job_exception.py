@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from whesl.language.detections.base import Detector, Found, InVain, Kind
+from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, InVain, Kind
 from whesl.language.patterns_and_places import Span
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
 
 _OVER = {"cancel": "somebody has ended the job", "timeout": "no time is left in the job"}
 FLUX_TYPES = frozenset({*_OVER, "exec", "node-failure"})  # types of Flux itself

@@ -10,20 +10,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from whesl.language import wording as words
 from whesl.language.detections import wording
-from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Reads, Seen
+from whesl.language.detections.base import STREAMS, DetectionCheck, Detector, Form, Found, Kind, Reads, Seen
 from whesl.language.detections.timers import HangDetection
 from whesl.language.patterns_and_places import Pattern, Source, Span
 from whesl.model.evidence import Evidence
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
 
 EVIDENCE_KEPT = 8  # newest lines that are kept as evidence of one exception
 

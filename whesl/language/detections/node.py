@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, Kind
 from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
 
 
 class NodeCondition(str, Enum):

@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from whesl.language.detections import wording
-from whesl.language.detections.base import Broken, Detector, Found, Kind, Promise
+from whesl.language.detections.base import Broken, DetectionCheck, Detector, Form, Found, Kind, Promise
 from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
-
 
 _EVERY = re.compile(r"(?:\./)*(?:\*[.*]*|\.{0,2}/*)")  # globs of every file, and directories
 _SPECIAL = re.compile(r"/(?:dev|proc|sys)/(?!shm/)|.*/$")

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from whesl.language.detections import wording
-from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Reads, Seen
+from whesl.language.detections.base import STREAMS, DetectionCheck, Detector, Form, Found, Kind, Reads, Seen
 from whesl.language.patterns_and_places import Pattern, Source, Span
 from whesl.model.evidence import Evidence
-
-if TYPE_CHECKING:
-    from whesl.language.compiler.detection_checks import DetectionCheck
-    from whesl.language.compiler.syntax import Form
 
 TIMEOUT_FLOOR = 1.0  # seconds of the shortest time-out: output is not more regular than that (CASMcode#327)
 _NUMBERS = "01234567890.0123456789 -1.5"  # sample text that an expression for a number has to match
