@@ -11,24 +11,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction import tree_scoring
 from whesl.prediction.failures import survival
 from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node, rank
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.features import COLUMNS, Features
+from whesl.prediction.failures.port import Floats, Nodes
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Floats, Nodes
-    from whesl.prediction.failures.survival import By, Fitted, Survival
-    from whesl.prediction.tree_scoring import Rows, Trees
+from whesl.prediction.failures.survival import By, Fitted, Survival
+from whesl.prediction.tree_scoring import Rows, Trees
 
 # Bounds of the parts of the time ahead, in seconds; the last part's rate also holds beyond the last bound.
 BOUNDS = np.array([0.0, 1.0, 6.0, 24.0, 72.0, 240.0, 720.0]) * 3600.0

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Nodes = NDArray[np.integer[Any]]
+else:  # for annotations alone: the interface itself needs no NumPy
+    Floats = Flags = Nodes = Any
 
 
 @dataclass(frozen=True, slots=True)

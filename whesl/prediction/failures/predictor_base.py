@@ -5,18 +5,14 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.compiled_predictor import Compiled, probabilities
-from whesl.prediction.failures.port import Prediction
-
-if TYPE_CHECKING:
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Flags, Floats, Nodes
-
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Flags, Floats, Nodes, Prediction
 
 Own = TypeVar("Own", bound="ArrayPredictor")
 

@@ -9,19 +9,14 @@ has to beat it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Floats
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Floats
 
 # Begins of the parts of the time since the last failure, in hours; the last part has no end.
 _HOURS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 48.0, 96.0, 168.0, 336.0, 720.0, 1440.0, 2880.0)

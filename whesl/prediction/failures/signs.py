@@ -10,22 +10,18 @@ has the factor 1 and changes nothing. (A gamma prior on a Poisson rate, as a nod
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.compiled_predictor import Compiled, by_node, rank
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Floats, Nodes
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Floats, Nodes
 
 WEIGHT = 2.0  # the prior's weight in failures: two seen and none expected give a factor of two
 WINDOW = 86400.0

@@ -8,25 +8,21 @@ the one with the highest likelihood on the last fifth is taken. An answer is con
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures import laws
 from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.laws import AGES, Law
+from whesl.prediction.failures.port import Floats
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Floats
 
 By = Literal["machine", "kind", "node"]
 _LEAST = 5  # least number of failures for a distribution of a node's or a node type's own
