@@ -16,6 +16,8 @@ INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
 LAB = sorted((ROOT / "docs" / "lab").glob("*.md"))
 CLOUD = sorted((ROOT / "docs" / "cloud").glob("*.md"))
 PLACEMENT = sorted((ROOT / "docs" / "placement").glob("*.md"))
+TESTING = sorted((ROOT / "docs" / "testing").glob("*.md"))
+MANAGERS = sorted((ROOT / "docs" / "managers").glob("*.md"))
 RESULTS = sorted((ROOT / "docs" / "results").glob("*.md"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
@@ -24,6 +26,8 @@ PAGES = [
     *LAB,
     *CLOUD,
     *PLACEMENT,
+    *TESTING,
+    *MANAGERS,
     *RESULTS,
 ]
 # What a reader takes in at one go: lines of a page.

@@ -2,7 +2,7 @@
 
 The cores are pure, so that a whole workflow can run in one process: ``Agenda`` is the virtual clock, a
 ``MemoryJournal`` outlives the daemon that is killed, ``StandInScheduler`` is the resource manager. The unit
-tests of the cores and the simulation stand on the same ones (``docs/testing.md``).
+tests of the cores and the simulation stand on the same ones (``docs/testing/simulation.md``).
 """
 
 from __future__ import annotations
