@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime.diagnose.logs import why
+from whesl.runtime.diagnose.diagnosing import scanner
+from whesl.runtime.diagnose.ranking import diagnose
 
 PLACES = (
     ("ERROR: node gpu-b12-07 is not responding, giving up", {"node": "gpu-b12-07"}),
@@ -67,3 +69,16 @@ def test_places(message: str, expected: dict[str, object]) -> None:
     cause = why(f"step 1\nstep 2\n{message}\n").cause
     assert cause is not None
     assert {name: getattr(cause.finding, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "rank"), [("run/rank.2.out", 2), ("pe-07.log", 7), ("rsl.error.0012", 12), ("a2.log", None)]
+)
+def test_the_rank_in_the_name_of_its_own_file(file: str, rank: int | None) -> None:
+    reader = scanner()
+    reader.begin(file)
+    reader.feed(b"Segmentation fault (core dumped)\n")
+    reader.finish()
+    cause = diagnose(reader.observed()).cause
+    assert cause is not None
+    assert cause.finding.rank == rank

@@ -27,7 +27,7 @@ _TROUBLE = re.compile(
 )
 # Words that say of a program, or of its ranks, that they end before their time.
 _ENDS_BADLY = re.compile(
-    r"(?i)\b(?:quit(?:s|ting)?|stopp(?:ed|ing)|stops|abort\w*|terminat\w+|halt(?:s|ed|ing)?|leav(?:es?|ing)"
+    r"(?i)\b(?:quit(?:s|ting)?|stop(?:s|ped|ping)?|abort\w*|terminat\w+|halt(?:s|ed|ing)?|leav(?:es?|ing)|rc=[1-9]\d*"
     r"|dies|died|giv(?:es|ing) up|vanished|gone|killed|emergency|shut(?:ting)? ?down|exit(?:s|ed|ing)?|early"
     r"|skipped|closed|interrupted|incomplete|not (?:done|run|complete|delivered)|nothing (?:to do|was run)"
     r"|missing|ended by|SIG[A-Z]{3,4}|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
@@ -78,7 +78,8 @@ def trouble(
         found = topic(cleaned.text)
         if found is None or warns(cleaned):
             continue
-        if found.cause_class is not CauseClass.INPUT or _TROUBLE.search(cleaned.text):
+        says_so = _TROUBLE.search(cleaned.text)
+        if says_so or found.cause_class is not CauseClass.INPUT:
             badly = any(_ENDS_BADLY.search(later) for at, later in ending if at >= number)
             return (number, text, found) if badly else None
     return None

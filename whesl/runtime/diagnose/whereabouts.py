@@ -59,6 +59,10 @@ _PATHS = (
     re.compile(r"[\"'`](?P<path>/[^\"'`\s]+/[^\"'`\s]+)[\"'`]"),
     re.compile(r"(?<![\w./:-])(?P<path>/(?:[\w.@+~=%-]+/)*[\w.@+~=%-]*[\w])(?!:\d)(?=[\s:;,)\]]|$)"),
 )
+# A rank's own file: rank.2.out, pe-07.log, and WRF's rsl.error.0012.
+_RANK_OF_FILE = re.compile(
+    r"(?i)(?:^|[/._-])(?:(?:rank|task|pe|proc)[._-]?|rsl\.(?:error|out)\.)(?P<rank>\d+)(?=[._-][^/]*$|$)"
+)
 _OF_FILES = frozenset(
     {CauseClass.FULL, CauseClass.QUOTA, CauseClass.FILESYSTEM, CauseClass.INPUT, CauseClass.DEPENDENCY}
 )
@@ -105,7 +109,11 @@ def _named(cause: Finding, observed: Observed) -> Finding:
         for f in observed.findings
         if f.entry.name in _BESIDE and f.number == cause.number and abs(f.line - cause.line) <= _CLOSE
     ]
-    rank = _in_words(_RANKS, cause.text) if cause.rank is None else None
+    rank = (
+        (_in_words(_RANKS, cause.text) or _in_words((_RANK_OF_FILE,), cause.file))
+        if cause.rank is None
+        else None
+    )
     device = _in_words(_DEVICES, cause.text) if kind in _OF_DEVICES else None
     path = _in_words(_PATHS, cause.text) if kind in _OF_FILES else None
     return msgspec.structs.replace(
