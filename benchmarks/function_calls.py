@@ -42,14 +42,16 @@ def arrays(number: int) -> int:
 
 @whesl.task
 def protected(number: int) -> int:
-    """Do nothing, in a process of its own."""
-    return bare(number)
+    """Do nothing, in a process of its own; Parsl brings no other functions of a script."""
+    return number + 1
 
 
 @whesl.task
 def protected_arrays(number: int) -> int:
     """Need the library, in a process of its own."""
-    return arrays(number)
+    import numpy as np
+
+    return int(np.arange(number).sum())
 
 
 def main() -> None:
@@ -94,7 +96,8 @@ def _executorlib() -> Iterator[Submit]:
     _need("executorlib")
     from executorlib import SingleNodeExecutor
 
-    with SingleNodeExecutor(max_workers=1) as executor:
+    # Without a block a process starts for each call, and a kept isolator with it.
+    with SingleNodeExecutor(max_workers=1, block_allocation=True) as executor:
         yield lambda function, *args: executor.submit(function, *args).result()
 
 

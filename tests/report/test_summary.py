@@ -104,6 +104,16 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
+def test_a_recovery_by_a_new_run_of_the_job_is_a_restart() -> None:
+    """More memory or time comes with a requeue, which ends the job's first run: it was told as cancelled."""
+    asked = {"task": TASK, "job_id": "17", "because": "CRASH"}
+    first: Records = [*RECOVERED[:5], ("coordinator:requeue-decided", 21.0, asked)]
+    ended = ("finished", 22.0, {"state": "cancelled", "code": 143, "reason": ""})
+    again: Records = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 1})]
+    (row,) = summarise(told([*first, ended, *again])).exceptions
+    assert row.outcome == "restarted"
+
+
 def test_what_happened_to_a_job_is_told_of_that_job_and_of_no_later_one() -> None:
     """The manager submitted the task anew: what was raised in the first job was once told of the second."""
     crash: Records = [

@@ -241,6 +241,8 @@ class TaskFold:
         for row in self.rows.values():
             if row.outcome in UNDECIDED:
                 row.ended = time
+            if row.outcome == TaskState.CANCELLED and row.action == "recover" and self.row.run_again:
+                row.outcome = RESTARTED  # the requeue that the recovery asked for ended the job's first run
         self.past += self.rows.values()
         self.rows.clear()
         self._planned.clear()
