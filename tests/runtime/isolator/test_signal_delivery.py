@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -236,3 +237,11 @@ def test_whesl_exec_dies_of_the_signal_that_its_command_died_of(bench: Bench, si
 
 def test_whesl_exec_returns_a_status_that_only_looks_like_a_signal(bench: Bench) -> None:
     assert bench.run("sh", "-c", "exit 143")[0] == 143
+
+
+def test_a_handler_that_python_has_not_set_is_no_obstacle() -> None:
+    """With PYTHONFAULTHANDLER=1 ``whesl exec`` ended with a traceback."""
+    program = (
+        "from whesl.runtime.isolator.launch.signal_delivery import signals_kept\nwith signals_kept(): pass"
+    )
+    subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], check=True)

@@ -14,6 +14,7 @@ from whesl.files.untrusted_path import planted
 from whesl.model import home as places
 from whesl.model.errors import WheslError
 
+ROOM = 128 * 1024  # bytes for the files of a task that runs for a few attempts
 _PRIVATE = 0o700
 
 
@@ -80,6 +81,16 @@ def make_private(path: str) -> None:
         raise HomeError(
             f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
         ) from error
+
+
+def need_room(path: str) -> None:
+    """Check that a new task's directory has room for its files. Raises OSError: ENOSPC without room.
+
+    A task that has begun cannot tell its end in a full directory, so that its job would not end.
+    """
+    found = os.statvfs(path)
+    if found.f_blocks and found.f_bavail * found.f_frsize < ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}/job.json")
 
 
 def _make_private(path: str) -> None:

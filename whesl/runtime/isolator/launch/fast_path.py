@@ -30,7 +30,7 @@ from whesl.runtime.isolator.core import attempt_token_prefix, node_division
 from whesl.runtime.isolator.launch import attempt_runner, keeper, program_runner, setup_json, signal_delivery
 from whesl.runtime.isolator.nodes import allocation_share
 from whesl.runtime.locking import takeover_lock
-from whesl.runtime.wire.private_directory import make_private
+from whesl.runtime.wire.private_directory import make_private, need_room
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
         if not file_retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
             file_retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
     make_private(path)
+    need_room(path)
     with contextlib.suppress(OSError, WheslError):
         lock = takeover_lock.take(f"{path}/lock", _owner(setup))
         if not file_retry.exists(f"{path}/job.json"):

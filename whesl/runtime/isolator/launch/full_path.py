@@ -36,6 +36,7 @@ from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.job_leader_identity import gone
 from whesl.runtime.locking.takeover_lock import HeldError, Owner
 from whesl.runtime.wire.keys import home
+from whesl.runtime.wire.private_directory import need_room
 
 _AGAIN = 0.1  # seconds between two looks for the result of a faster call
 _FASTER = 10.0  # limit in seconds for the result of a faster call to appear
@@ -83,6 +84,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
             pid, runner, gate, child, claim = found.pid, 0, 0, False, found.claim
             break
         if told is None:
+            need_room(str(directory.path))
             told, script = setup_json.job(request, msgspec.to_builtins(found), streams, str(directory.path))
         job = msgspec.convert({**told, "setup": msgspec.to_builtins(found)}, Job)
         try:

@@ -261,7 +261,8 @@ def signals_kept() -> Iterator[None]:
     Afterwards signals are blocked as after ``hold_signals``, and signals that came meanwhile are pending.
     """
     came: list[int] = []
-    before = {signum: signal.getsignal(signum) for signum in heard()}
+    # A handler that Python has not set, as that of PYTHONFAULTHANDLER, is unknown (None).
+    before = {signum: signal.getsignal(signum) or signal.SIG_DFL for signum in heard()}
     for signum in before:
         signal.signal(signum, lambda number, _: came.append(number))  # programs do not inherit handlers
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
