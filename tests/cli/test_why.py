@@ -104,7 +104,7 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
     def look_up(job: str) -> JobOutcome:
         state = {"f2cwMVeF": "FAILED", "12": "RUNNING", "13": "TIMEOUT"}[job]
-        text = {"f2cwMVeF": LOG, "12": STEPS, "13": None}[job]
+        text = {"f2cwMVeF": LOG, "12": f"{STEPS}a: 18 GiB denied, worker stopped\n", "13": None}[job]
         return JobOutcome(state=state, text=text, told=f"status {state}", files=("/none/a.out",))
 
     monkeypatch.setattr(lookup, "look_up", look_up)

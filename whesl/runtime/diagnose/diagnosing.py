@@ -70,7 +70,8 @@ def diagnose_files(
         return found
     forms = frozenset(map(form, lines_of_all(good)))
     rare = [unusual(tail.lines(), forms) for tail in reader.tails()]
-    guess = _guess(found, observed, files, rare, reader.tails())
+    runs = accounting is not None and accounting.state == "RUNNING"
+    guess = _guess(found, observed, files, rare, reader.tails()) if not runs else None
     if guess is not None:
         return guessed(found, observed, guess)
     if found.outcome is not Outcome.UNKNOWN:
