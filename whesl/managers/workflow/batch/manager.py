@@ -7,20 +7,18 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.spec import RecoveryStep
 from whesl.managers import resource
-from whesl.managers.workflow import script_wrapping, without_workspaces
+from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.batch.submitter import submitter
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
-from whesl.model.configuration_changes import Configuration
+from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
-from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
 
-class Batch:
+class Batch(WithoutWorkspaces):
     """Batch scripts for ``sbatch``, ``flux batch`` or ``qsub``."""
 
     name = "batch"
@@ -92,12 +90,6 @@ class Batch:
     def submits(self, plan: RunPlan) -> frozenset[str]:
         """Return all tasks' ids: each task is a job."""
         return frozenset(task.id for task in plan.workflow.tasks)
-
-    def apply(
-        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
-    ) -> Configuration:
-        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
-        return without_workspaces.apply("batch scripts know", step, configuration)
 
 
 def _chain(sources: Sequence[str], arguments: Sequence[str]) -> list[scripts.Script]:

@@ -9,15 +9,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.language.spec import RecoveryStep
-from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.cylc import flow
 from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.managers.workflow.script_wrapping import task_command
-from whesl.model.configuration_changes import Configuration
+from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
-from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
 # Placeholders in a command, which Cylc's job script replaces by the task's name and cycle.
@@ -26,7 +23,7 @@ _UNSET = "ItemNotFoundError: "  # Cylc's error for a missing setting (cylc-flow 
 _PATIENCE = 120.0  # seconds for one Cylc command
 
 
-class Cylc:
+class Cylc(WithoutWorkspaces):
     """Flows of Cylc 8 with a final cycle."""
 
     name = "cylc"
@@ -97,16 +94,6 @@ class Cylc:
         options = ("--no-detach", "--no-run-name", f"--workflow-name={name}")
         command = (program, "vip", *options, *plan.arguments, str(source))
         return Foreground(plan, command, source, stop=(program, "stop", "--kill", name))
-
-    def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return no tasks: Cylc's jobs do not name their tasks before they run."""
-        return frozenset()
-
-    def apply(
-        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
-    ) -> Configuration:
-        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
-        return without_workspaces.apply("Cylc knows", step, configuration)
 
 
 def _one(sources: Sequence[str]) -> Path:

@@ -7,15 +7,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from whesl.language.spec import RecoveryStep
-from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.makeflow import graph
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import task_command
-from whesl.model.configuration_changes import Configuration
+from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
-from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
 # The key with the workflow's original text, for ``undo``; Makeflow ignores unknown keys.
@@ -23,7 +20,7 @@ _WAS = "whesl_was"
 _SHELL = "/bin/sh -c"
 
 
-class Makeflow:
+class Makeflow(WithoutWorkspaces):
     """Workflows of Makeflow in JSON."""
 
     name = "makeflow"
@@ -84,16 +81,6 @@ class Makeflow:
     def _program(self, plan: RunPlan) -> str:
         hint = "install CCTools (Debian: coop-computing-tools; conda-forge: ndcctools)"
         return find("makeflow", plan.environment, hint)
-
-    def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return no tasks: Makeflow's jobs do not name their tasks before they run."""
-        return frozenset()
-
-    def apply(
-        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
-    ) -> Configuration:
-        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
-        return without_workspaces.apply("Makeflow knows", step, configuration)
 
 
 def _one(sources: Sequence[str]) -> Path:

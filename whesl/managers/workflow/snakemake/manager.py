@@ -18,15 +18,12 @@ from typing import Any
 
 import msgspec
 
-from whesl.language.spec import RecoveryStep
-from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import Program, task_command
 from whesl.managers.workflow.snakemake import graph
-from whesl.model.configuration_changes import Configuration
+from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
-from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
 _RULE = re.compile(r"(?m)^(?:rule|checkpoint)\b[^\n:]*:[ \t]*(?:#.*)?$")
@@ -63,7 +60,7 @@ class Jobs(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]
 
 
-class Snakemake:
+class Snakemake(WithoutWorkspaces):
     """Snakefiles of Snakemake 9."""
 
     name = "snakemake"
@@ -137,16 +134,6 @@ class Snakemake:
         command = [_program(plan.environment), "--snakefile", path, *plan.arguments]
         # Later ones replace earlier ones, so all are given again.
         return Foreground(plan, [*command, "--set-resources", *resources], Path(plan.workflow.root))
-
-    def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return no tasks: Snakemake's jobs do not name their tasks before they run."""
-        return frozenset()
-
-    def apply(
-        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
-    ) -> Configuration:
-        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
-        return without_workspaces.apply("Snakemake knows", step, configuration)
 
 
 def _one(sources: Sequence[str]) -> Path:
