@@ -30,6 +30,7 @@ from whesl.doctor import (
     workflow_managers,
 )
 from whesl.doctor.probe_runner import Answer, Finding, State, ask, examine, version_tuple
+from whesl.managers.resource.slurm.releases import Ability
 
 SYSTEM = "/usr/bin:/bin"
 
@@ -479,4 +480,7 @@ def test_a_real_slurm(slurm: SlurmBed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert finding.detail.startswith("4 nodes: ")
     told = {found.name: found.state for found in slurm_settings.slurm()}
     # The test cluster keeps no accounts; nothing else is wrong with its settings.
-    assert told == {"Slurm accounting": State.WARN, "Slurm JobFileAppend": State.OK}
+    needed = not Ability.CHANGES_AFTER_RESIZE.of(slurm.release)
+    assert told.pop("Slurm accounting") is (State.WARN if needed else State.OK)
+    assert ("Slurm SIGCHLD" in told) is Ability.BLOCKS_SIGCHLD.of(slurm.release)
+    assert set(told) <= {"Slurm SIGCHLD", "Slurm settings", "Slurm JobFileAppend"}
