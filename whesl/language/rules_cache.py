@@ -14,6 +14,7 @@ import os
 
 from whesl import __version__
 from whesl.files import file_retry
+from whesl.files.other_bytes import carried
 from whesl.model.digest import hexdigest
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -48,7 +49,7 @@ def recall(cache: str, path: str, content: bytes) -> dict[str, Any] | None:
         spec: dict[str, Any] = known["spec"]
         # The same bytes may be cached for another path. A compiled specification contains its own path.
         return {
-            "spec": spec if is_compiled(content) else {**spec, "file": path},
+            "spec": spec if is_compiled(content) else {**spec, "file": carried(path)},
             "warnings": [each.replace(_FILE, path) for each in known["warnings"]],
         }
     return None

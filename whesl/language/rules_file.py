@@ -14,6 +14,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
+from whesl.files.other_bytes import carried
 from whesl.language import rules_cache, shipped_policy
 from whesl.language.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.model.errors import UsageError, WheslError
@@ -52,6 +53,7 @@ def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec
     if spec is None:
         made = _decoded if rules_cache.is_compiled(content) else _compiled
         spec, included, warnings = made(path, content)
+        spec = msgspec.structs.replace(spec, file=carried(spec.file))
         with contextlib.suppress(OSError):  # without a cache file the next call checks the rules again
             told = msgspec.to_builtins(spec)
             rules_cache.remember(str(cache), str(path), content, told, included, warnings)

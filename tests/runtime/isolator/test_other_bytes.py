@@ -57,7 +57,8 @@ def test_a_task_and_its_restart(seed: int, tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(name())
     folder.mkdir()
     words = [name(), "é".encode(), name()]
-    (tmp_path / "rules.esl").write_text(RULES)
+    rules = folder / os.fsdecode(name() + b".esl")
+    rules.write_text(RULES)
     (tmp_path / "program.py").write_text(PROGRAM)
     output = folder / os.fsdecode(name())
     call = (
@@ -67,7 +68,7 @@ def test_a_task_and_its_restart(seed: int, tmp_path: Path) -> None:
         "exec",
         "--no-coordinator",
         "-e",
-        str(tmp_path / "rules.esl"),
+        str(rules),
         "--",
     )
     with output.open("wb") as file:
