@@ -87,6 +87,31 @@ def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.slurm
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("bed", ["slurm"], indirect=True)
+def test_3_first_node_killed_and_the_job_goes_on(bed: Bed, tmp_path: Path) -> None:
+    """The isolator, the script and its srun die with the node; the job was run again for that."""
+    expected = solved(CYCLES)
+    command = SOLVER.replace("0.03", "0.06")  # the agents are there before its end
+    study = write(tmp_path / "study.yaml", tmp_path, [step("solve", command, nodes=2, procs=4)])
+    workspace = bed.root(study) / "solve"
+    process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST))
+    bed.wait(lambda: (workspace / "checkpoint.json").exists(), "a checkpoint")
+    bed.wait(lambda: bed.whesl("events").stdout.count("  agent  ") == 2, "the agents")
+    victim = bed.jobs()[-1]["BatchHost"]
+    bed.crash(victim)
+    run = bed.end(process, study, timeout=250)
+
+    assert run.status == 0, run.output + bed.evidence()
+    assert json.loads((workspace / "result.json").read_text()) == expected
+    assert victim not in rank_nodes(workspace).values()
+    raised = [(row["node"], row["outcome"]) for row in run.exceptions("NODELOST")]
+    assert raised == [(victim, "recovered")], run.output + bed.evidence()
+    bed.check_each_job_once(1)
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
 @pytest.mark.processor
 @pytest.mark.timeout(600)
 @pytest.mark.variant

@@ -97,13 +97,6 @@ class Training(Bed):
                 [*enter, "mount", "--bind", str(self.directory / "hosts"), "/etc/hosts"], check=True
             )
 
-    def boot(self, *nodes: str) -> None:
-        """Start crashed nodes again; they are there for the next job."""
-        for node in nodes:
-            self.cluster.start_node(node)
-        self.wait(lambda: self.cluster.states().count("idle") == len(self.cluster.nodes), "idle nodes", 120)
-        self.name_nodes()
-
 
 @contextmanager
 def training(directory: Path) -> Iterator[Training]:

@@ -256,6 +256,21 @@ class TestSilence:
         assert world.task("a").state is TaskState.FAILED
         assert world.ports.fake.cancelled == ["job-a"], "its manager would wait for ever"
 
+    def test_a_lost_batch_host_whose_task_another_node_takes_over_runs_on(self, world: World) -> None:
+        """The job was run again while it went on from its second node, and for each silence afterwards."""
+        world.register("a", moves=True)
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True, nodes=("n2", "n3"))
+        world.wait(60)
+        assert not world.ports.fake.requeued, "another node may take the task over"
+        world.register("a", moves=True, nodes=("n2", "n3"))
+        world.wait(200)
+        assert world.task("a").state is TaskState.UNOBSERVED and not world.ports.fake.requeued
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True, nodes=("n3",))
+        world.wait(30)
+        assert not world.ports.fake.requeued, "the third node may take it over in its turn"
+        world.wait(100)
+        assert world.ports.fake.requeued == ["job-a"], "nobody has taken it over"
+
     def test_a_batch_host_that_a_restarted_scheduler_has_forgotten_is_lost(self, world: World) -> None:
         """Slurm 22.05 named another node of the job, which ran on without its script until its time limit."""
         world.register("a")

@@ -92,8 +92,9 @@ def step(
     **arguments: Any,
 ) -> RecoveryStep:
     # Plain words, as an isolator reads them in job.json: a look with ``is`` once found no rule about nodes.
-    words = {"resource": resource.value, "operation": operation.value}
-    return RecoveryStep(entity=entity, arguments=arguments, span=SPAN, **words)
+    return RecoveryStep(
+        entity=entity, resource=resource.value, operation=operation.value, arguments=arguments, span=SPAN
+    )
 
 
 def exception(name: str = "CRASH", **changes: Any) -> ExceptionSpec:

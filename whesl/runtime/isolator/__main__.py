@@ -57,7 +57,8 @@ def main(arguments: list[str]) -> int:
 
     Args:
         arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, where the caller holds
-            the lock; ``--keeper`` and the process number of the keeper that has started this process.
+            the lock; ``--keeper`` and the process number of the keeper that has started this process;
+            ``--succeed`` on a node that may take the task over (``succession``).
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.raiseExceptions = False  # a log line that cannot be written raises nothing
@@ -76,7 +77,14 @@ def _look_after(arguments: list[str]) -> int:
         logging.error("%s is missing or not readable", directory.job_file)
         return 70
     try:
-        if "--lock" in arguments:
+        if "--succeed" in arguments:
+            # Imported here since few tasks have a successor.
+            from whesl.runtime.isolator import succession
+
+            if (taken := succession.take_over(directory)) is None:
+                return 0
+            job, lock = taken
+        elif "--lock" in arguments:
             lock = int(arguments[arguments.index("--lock") + 1])
             os.set_inheritable(lock, False)
         else:
@@ -96,6 +104,10 @@ def _look_after(arguments: list[str]) -> int:
         allocation = _allocation(job, directory)
         try:
             keeper = int(arguments[arguments.index("--keeper") + 1]) if "--keeper" in arguments else 0
+            if job.setup.kept:
+                from whesl.runtime.isolator import succession
+
+                job = succession.prepared(directory, job, allocation, keeper)
             finish = Daemon(directory, job, allocation, _client(job), guard, keeper).run()
             shutdown.part_from_output(directory, job)
         finally:
@@ -106,6 +118,8 @@ def _look_after(arguments: list[str]) -> int:
         return error.exit_code
     finally:
         takeover_lock.release(lock)
+    if job.moved_from:
+        succession.end_job(allocation, finish.code)
     return finish.code
 
 

@@ -190,12 +190,11 @@ class Daemon:
     def _take_up(self) -> None:
         """Tell the core at the start whether the journal's last attempt still runs."""
         state = self._state
-        alive: bool | None = None
         if state.attempt and state.claim == self._job.setup.claim and state.ended is None:
             self._attempt = Attempt.find(self._directory, state.attempt, state.token)
-            if self._attempt is not None:
-                alive = self._attempt.running
-        self._feed(Started(alive=alive))
+        self._feed(Started(alive=None if self._attempt is None else self._attempt.running))
+        for lost in resume.lost_script_node(self._job, self._state):
+            self._feed_nodes(lost)
 
     def _wait(self) -> None:
         now = time.monotonic()
@@ -397,16 +396,16 @@ class Daemon:
         self._held_failures.drop()
 
     def _adopt(self, command: AdoptAttempt) -> None:
-        if self._attempt is None or self._attempt.number != command.attempt:
+        lost = self._attempt is None or self._attempt.number != command.attempt
+        if not lost or self._job.moved_from:  # a node's loss is judged by what watches the attempt
+            self._exit_seen, state = False, self._state
+            try:
+                self._observer.take_up(command.attempt, state.configuration, state.attempt_started)
+            except WheslError as error:
+                LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
+        if lost:
             self._pending.append(AttemptExited(attempt=command.attempt, code=UNKNOWN_EXIT, signal=9))
-            return
-        self._exit_seen = False
-        state = self._state
-        try:
-            self._observer.take_up(command.attempt, state.configuration, state.attempt_started)
-        except WheslError as error:
-            LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
-        if self._state.phase.value == "launching":
+        elif self._attempt is not None and self._state.phase.value == "launching":
             self._pending.append(self._starter.seen(self._attempt))
 
     def _of(self, number: int) -> tuple[str, int | None]:

@@ -14,7 +14,9 @@ import logging
 
 from whesl.files.decode_errors import FOREIGN
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.states import NodeState
 from whesl.runtime.isolator.core.changes import apply
+from whesl.runtime.isolator.core.events_and_commands import NodeSeen
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import token
 from whesl.runtime.isolator.task.journal_in_memory import TaskJournal
@@ -60,6 +62,20 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
     for found in lost:
         state = apply(state, found, now)
     return state
+
+
+def lost_script_node(job: Job, state: State) -> tuple[NodeSeen, ...]:
+    """Return the loss of the node from which the task was taken over, once; () where it was not or is known.
+
+    Args:
+        job: the task.
+        state: its state.
+    """
+    if not job.moved_from or job.moved_from in state.down:
+        return ()
+    reason = f"the isolator's node; {job.setup.own_node} has taken the task over"
+    source = records.RESOURCE_MANAGER
+    return (NodeSeen(node=job.moved_from, state=NodeState.DOWN, reason=reason, source=source, script=True),)
 
 
 def understood(journal: TaskJournal) -> list[tuple[records.AnyRecord, float]]:

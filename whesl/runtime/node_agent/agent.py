@@ -57,6 +57,7 @@ from whesl.runtime.node_agent.messages import (
     ToAgent,
 )
 from whesl.runtime.node_agent.mutual_restart_pair import Pair
+from whesl.runtime.node_agent.succession import Succession
 from whesl.runtime.wire.agent_link import LinkClient
 from whesl.runtime.wire.own_addresses import bracketed
 
@@ -117,6 +118,7 @@ class Agent:
         node: this node's name.
         endpoint: the endpoint of the isolator's node; None to find it.
         pair: the pair of the agent's halves; None for an agent of one process.
+        succession: where another node may take the task over from the isolator's; None elsewhere.
     """
 
     def __init__(
@@ -125,7 +127,9 @@ class Agent:
         node: str,
         endpoint: Endpoint | None = None,
         pair: Pair | None = None,
+        succession: Succession | None = None,
     ) -> None:
+        self._succession = succession
         self._file = file
         self._node = node
         host, self._witness = endpoint or find_endpoint(file)
@@ -188,7 +192,7 @@ class Agent:
                 self._handle(message)
             self._answer()
             self._held.poll(time.monotonic())
-            if self._is_over():
+            if self._is_superseded(now) or self._is_over():
                 self._continue()
                 return
             now = time.monotonic()
@@ -254,11 +258,20 @@ class Agent:
         if not self._lease.late(now):
             self._continue()
 
+    def _is_superseded(self, now: float) -> bool:
+        """Look after the succession of a silent isolator; return whether there is another isolator."""
+        succession = self._succession
+        if succession is not None and self._lease.held and succession.due(now, self._lease.attended):
+            self._beside("succession", lambda _: succession.look(), "")
+        return succession is not None and succession.begun
+
     def _is_over(self) -> bool:
         """Kill the task's processes when the lease is over; return whether contact was lost for too long."""
         now = time.monotonic()
         if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
+        if self._succession is not None and self._succession.waits:
+            return False
         # An agent that the resource manager has lost ends by itself, since nobody ends it with its job.
         lease = self._lease
         last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
@@ -392,14 +405,18 @@ def main() -> int:
     # SIGTERM at the job's time limit is meant for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
-    file = msgspec.json.decode(file_retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
+    link = Path(sys.argv[1])
+    file = msgspec.json.decode(file_retry.retried(link.read_bytes), type=LinkFile)
     endpoint = find_endpoint(file)
 
     def work(pair: Pair) -> None:
-        agent = Agent(file, node_name(), endpoint, pair)
+        succession = Succession(link, file, node_name()) if file.successors else None
+        agent = Agent(file, node_name(), endpoint, pair, succession)
         if not agent.succeeds:  # an earlier half has brought all code into memory, and time is short
             stay_resident()
         agent.run()
+        if succession is not None:
+            succession.attend()
 
     return Pair(file.limit, work).stand_by()
 

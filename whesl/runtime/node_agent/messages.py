@@ -151,7 +151,7 @@ class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
     ``hosts`` are names and addresses of the isolator's node; an agent uses the first that answers.
     ``lease_port`` is the responder's port, ``responder`` its process, and ``table`` its descriptor of the
     lease table. ``carriers`` are the processes of the agents' steps: when a step ends, its agents end
-    although their nodes live.
+    although their nodes live. Agents on ``successors`` start another isolator when this one's node is lost.
     """
 
     hosts: tuple[str, ...]
@@ -165,6 +165,7 @@ class LinkFile(msgspec.Struct, frozen=True, kw_only=True):
     carriers: tuple[Carrier, ...] = ()
     responder: Carrier | None = None
     table: int = -1
+    successors: tuple[str, ...] = ()
 
 
 class ResponderSetup(msgspec.Struct, frozen=True, kw_only=True):

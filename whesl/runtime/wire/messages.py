@@ -35,7 +35,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     belongs to another job. ``cluster`` has the variables that name the job's cluster
     (``whesl.managers.resource.cluster_environment``). ``exceptions`` are the exceptions that the rules
     declare for the task. ``requeue`` is the user's word on requeueing the job; ``kept``: the job outlives a
-    lost node, so that rules can act on the loss.
+    lost node, so that rules can act on the loss; ``moves``: another node may take the task over after the
+    loss of the isolator's own, which is the first of ``nodes``.
     """
 
     task: str
@@ -55,6 +56,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     cluster: dict[str, str] = {}
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    moves: bool = False
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):

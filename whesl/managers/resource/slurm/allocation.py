@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import secrets
 import signal as signals
 import subprocess
+import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from whesl.managers.resource import hostlist
 from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
-from whesl.managers.resource.slurm import kept_output, slurm_command_output
+from whesl.managers.resource.slurm import job_completion, kept_output, slurm_command_output
 from whesl.managers.resource.slurm.attempt_environment import (
     components,
     for_nodes,
     for_own_step,
     job_of,
     nodes_of,
+    of_script,
     own_node,
 )
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, SlurmCommands
@@ -28,8 +31,10 @@ from whesl.managers.resource.slurm.slurm_command_output import RunningStep
 from whesl.managers.resource.slurm.slurmd_probe import Slurmds
 from whesl.managers.resource.slurm.srun_steps import OWN_STEP, SlurmStep, step_command
 from whesl.managers.resource.step_process import start
-from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
+
+LOG = logging.getLogger(__name__)
 
 
 class SlurmAllocation:
@@ -215,6 +220,28 @@ class SlurmAllocation:
         comment = slurm_command_output.remarked("" if told == "(null)" else told, task, text)
         if comment:
             self._commands.run("scontrol", "update", f"JobId={self._job}", f"Comment={comment}")
+
+    def script_variables(self) -> dict[str, str]:
+        """Return the variables of Slurm in the script's environment (``OutlivesScript``)."""
+        return of_script(self._environ)
+
+    def script_environment(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """Return this step's environment as the script would have it on this node."""
+        others = {
+            name: value for name, value in self._environ.items() if name not in of_script(self._environ)
+        }
+        return {**others, **variables, "SLURMD_NODENAME": self.describe().batch_host}
+
+    def end_job(self, status: int) -> None:
+        """End the job as its script would; cancel it where Slurm's library is missing."""
+        ending = (sys.executable, "-m", job_completion.__name__, self._job_id, str(status))
+        try:
+            self._commands.run(*ending)
+        except WheslError as error:
+            LOG.warning(
+                "job %s is cancelled, since it could not be ended with its status: %s", self._job, error
+            )
+            self._commands.run("scancel", self._job)
 
     def truncated_output(self) -> tuple[str, ...]:
         """Return the output files that Slurm truncates at a requeue by itself."""

@@ -134,6 +134,11 @@ def for_own_step(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not _STEP_DEFAULTS.fullmatch(name)}
 
 
+def of_script(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which Slurm describes a job, or one of its steps, to a process."""
+    return {name: value for name, value in environ.items() if name.startswith(("SLURM", "SRUN_"))}
+
+
 def expand_counts(text: str) -> list[int]:
     """Return the single counts of a text like ``2(x3),1``. Raises CouldNotObserveError for other texts."""
     counts: list[int] = []

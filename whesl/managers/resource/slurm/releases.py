@@ -35,6 +35,10 @@ class Ability(Enum):
         "SIGKILL for a step of a heterogeneous job ends the whole job; srun sends it "
         "when it is told to end beside a lost node",
     )
+    STEP_IDS_IN_LIBRARY = (
+        (25, 11),
+        "functions of libslurm take a job's id in a structure, and not as a number",
+    )
     EXPEDITED_REQUEUE = (25, 11), "sbatch knows `--requeue=expedite`"
     REQUEUE_DELAY = (
         (25, 11),

@@ -45,7 +45,8 @@ def on_register(transition: Transition, peer: str, message: Register) -> None:
     again = entry is not None and not entry.of_another_run(message.claim, message.run)
     if not again:
         clock_offset.forget(transition, task)
-    if entry is None or not again or entry.peer != peer or entry.told_by is ToldBy.SCHEDULER:
+    moved = message.moves and entry is not None and entry.nodes != message.nodes
+    if entry is None or not again or entry.peer != peer or entry.told_by is ToldBy.SCHEDULER or moved:
         _admit(transition, entry, task, peer, message)
     heard(transition, (task,))
     welcome(transition, transition.state.tasks[task])
@@ -121,6 +122,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
             nodes=message.nodes,
             requeue=message.requeue,
             kept=message.kept,
+            moves=message.moves,
             declared=() if flow is not None else message.exceptions,
             peer=peer,
             attempt=message.attempt,

@@ -91,7 +91,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     coordinator's clock. ``quiet``: its last heartbeat before the first missed one; ``over``: when the
     scheduler first reported the silent task's job as ended; 0 for neither. Without a registered workflow,
     ``cluster`` are variables that name its job's cluster, and ``declared`` its rules' exceptions. ``requeue``
-    is its user's word on requeueing the job; ``kept``: the job outlives a lost node, so that rules can act.
+    is its user's word on requeueing the job; ``kept``: the job outlives a lost node, so that rules can act;
+    ``moves``: another node may take the task over after the loss of the isolator's own (``nodes[0]``).
     ``uses`` are the nodes of its newest attempt; the resource manager has called those in ``lost`` down.
     """
 
@@ -120,6 +121,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nodes: tuple[str, ...] = ()
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    moves: bool = False
     uses: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
@@ -297,7 +299,7 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     looked: Map[str, float] = Map()
     looking: Map[str, None] = Map()
     unseen: Map[str, str] = Map()  # by task: why its job cannot be observed
-    hostless: Map[str, None] = Map()  # tasks whose jobs lost their batch host and may not be requeued
+    hostless: Map[str, float] = Map()  # by task: when its job, not requeued yet, was seen without batch host
     contests: Map[str, Contest] = Map()
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token: the time of the next try
     retries: Map[str, int] = Map()

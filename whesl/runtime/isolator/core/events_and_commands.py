@@ -122,13 +122,17 @@ class Reached(Event, frozen=True, kw_only=True):
 
 
 class NodeSeen(Event, frozen=True, kw_only=True):
-    """A node's agent or the resource manager reports a changed state of the node."""
+    """A node's agent or the resource manager reports a changed state of the node.
+
+    ``script``: the task's command ran there, so the attempt is lost even where no rank ran on the node.
+    """
 
     node: str
     state: NodeState
     reason: str
     source: str  # agent, rjms
     found: tuple[Detected, ...] = ()
+    script: bool = False
 
 
 class StepsSeen(Event, frozen=True, kw_only=True):

@@ -342,7 +342,7 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
         transition.record(
             records.Node(node=event.node, state=event.state, reason=event.reason, source=event.source)
         )
-    used = event.node in transition.state.nodes.active
+    used = event.script or event.node in transition.state.nodes.active
     if event.found and used and not predictions.waits(transition, event.node, event.found):
         task_recovery_sequence.consider(transition, event.found, node=event.node)
     if not event.found:

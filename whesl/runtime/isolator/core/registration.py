@@ -16,6 +16,7 @@ def register(transition: Transition) -> None:
 def registration(transition: Transition) -> Register:
     """Return the message by which the task registers."""
     setup = transition.state.setup
+    own_first = tuple(sorted(setup.nodes, key=lambda node: node != setup.own_node))
     return Register(
         task=setup.task.id,
         workflow=setup.workflow,
@@ -26,7 +27,7 @@ def registration(transition: Transition) -> Register:
         job_id=setup.job_id,
         claim=setup.claim,
         run=token_prefix(setup),
-        nodes=setup.nodes,
+        nodes=own_first if setup.moves else setup.nodes,
         exceptions=recovery_decision.names(transition.state),
         attempt=transition.state.attempt,
         state=transition.state.task_state,
@@ -34,6 +35,7 @@ def registration(transition: Transition) -> Register:
         cluster=setup.cluster,
         requeue=setup.requeue,
         kept=setup.kept,
+        moves=setup.moves,
     )
 
 

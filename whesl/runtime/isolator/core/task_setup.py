@@ -23,7 +23,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     the job from another job with the same id. ``requeue``: the user's choice on requeueing the job; without a
     choice, the resource manager requeues a lost job by itself until the coordinator knows the job.
     ``cluster``: the variables that name the job's cluster. ``kept``: the job outlives a lost node since rules
-    may act on the loss, and not because the user asked for it. ``restarts``: how often the job was requeued.
+    may act on the loss, and not because the user asked for it. ``moves``: another node may take the task over
+    after the loss of ``own_node``. ``restarts``: how often the job was requeued.
     ``earlier``: number of attempts in earlier runs of the job that left a result; the attempts of an
     interrupted run are in the journal, which is continued.
     """
@@ -43,6 +44,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    moves: bool = False
     account: str = ""  # the directory of the allocation's account of nodes; "" for a single node
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this task began
     heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other

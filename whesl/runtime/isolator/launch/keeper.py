@@ -136,6 +136,8 @@ class Keeper:
         if result is None and self._status == LOST:
             with contextlib.suppress(OSError):
                 sys.stderr.write("whesl: another run of this task has taken it over: this one ends\n")
+            while self._moved():
+                signal.pause()
             return EXIT_TEMPORARY
         if result is None:
             return self._without_isolator()
@@ -147,6 +149,16 @@ class Keeper:
         if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
             self.died_of = code - 128
         return code
+
+    def _moved(self) -> bool:
+        """Whether another node of the same job has taken the task over, so that the job's script may not end.
+
+        A resource manager that has called this node down would take the script's end for the job's.
+        """
+        with contextlib.suppress(OSError, ValueError, LookupError, AttributeError):
+            job = json.loads(file_retry.content(f"{self._directory}/job.json") or b"{}")
+            return bool(job.get("moved_from")) and job["setup"]["claim"] == self._claim
+        return False
 
     def _tell(self, notice: str) -> None:
         """Show the summary on request; else a notice, WHESL's single line in a job's output."""

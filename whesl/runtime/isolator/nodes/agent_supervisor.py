@@ -96,6 +96,7 @@ class Agents:
         claim: the present start of the job's script; agents of an earlier claim are gone.
         prefix: the common prefix of the task's tokens.
         suspension: asks whether the job is suspended.
+        successors: the nodes that may take the task over.
         heartbeat: seconds between two heartbeats of an agent.
         limit: seconds of silence after which a node counts as lost.
         now: monotonic seconds.
@@ -111,6 +112,7 @@ class Agents:
         prefix: str,
         suspension: Suspension | None = None,
         *,
+        successors: tuple[str, ...] = (),
         heartbeat: float,
         limit: float,
         now: float,
@@ -165,6 +167,7 @@ class Agents:
             prefix=prefix,
             heartbeat=heartbeat,
             limit=limit,
+            successors=successors,
         )
         if old is None:
             self._write_down()

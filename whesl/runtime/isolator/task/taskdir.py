@@ -55,7 +55,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance in the job
     (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is started
     before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when these are
-    not coordinated. Times in seconds.
+    not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has taken the task over.
+    Times in seconds.
     """
 
     setup: Setup
@@ -75,6 +76,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     json_summary: str = ""
     inner: str = "auto"
     first: First | None = None
+    moved_from: str = ""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +111,7 @@ class TaskDir:
         self.summary = path / "summary"
         self.paused = path / "paused"
         self.shims = path / "bin"
+        self.variables = path / "variables.json"
 
     def make(self) -> None:
         """Make the directory, private to the user. Raises TaskDirError; HomeError if others may open it."""

@@ -98,6 +98,7 @@ class Registered(Record, frozen=True, kw_only=True, tag="registered"):
     run: str = ""
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    moves: bool = False
 
 
 class Refused(Record, frozen=True, kw_only=True, tag="refused"):

@@ -228,6 +228,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         nodes=record.nodes,
         requeue=record.requeue,
         kept=record.kept,
+        moves=record.moves,
         uses=() if another else before.uses,
         lost=() if another else before.lost,
         declared=tuple(map(sys.intern, record.declared)),

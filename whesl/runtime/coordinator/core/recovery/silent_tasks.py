@@ -24,6 +24,8 @@ from whesl.runtime.journal.records import coordinator_records as records
 _LOST = frozenset({JobState.NODE_FAIL, JobState.OUT_OF_MEMORY})
 # Seconds between two queries about a job that ends or runs again.
 SOON = 1.0
+# Seconds from the loss of a batch host for which another node of the job may take the task over.
+MOVES_WITHIN = 60.0
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
 
 
@@ -269,12 +271,15 @@ def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | 
     """
     if order is not None and not _new_run(order, record):
         return None
+    same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
+    if order is None and same_run and entry.moves and record.batch_host not in entry.nodes:
+        # Another node has taken the task over from the batch host; that node may be lost in its turn.
+        return entry.nodes[0] if entry.nodes[0] not in record.nodes else None
     if record.batch_host_lost:
         return record.batch_host
     if order is not None:
         known = order.host and record.batch_host and order.host_restarts == record.restarts
         return order.host if known and order.host != record.batch_host else None
-    same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
     if same_run and record.state is JobState.RUNNING and record.batch_host in entry.nodes[1:]:
         return entry.nodes[0]
     return None
@@ -285,6 +290,12 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
     reason = f"its batch host {host or '(unknown)'} is lost"
     if workflow is not None and workflow.observe:
         transition.say(f"{entry.id}: observed: {reason}; would run job {entry.job_id} again")
+        return
+    hostless = transition.state.volatile.hostless
+    if entry.moves and transition.now < hostless.get(entry.id, transition.now) + MOVES_WITHIN:
+        if entry.id not in hostless:
+            transition.say(f"{entry.id}: {reason}; another of the job's nodes may take the task over")
+            transition.volatile(hostless=hostless.with_(entry.id, transition.now))
         return
     if host:
         bad = BadNode(
@@ -300,9 +311,8 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
         requeue_orders.give_up(transition, entry, f"{reason}; {requeue_orders.SPENT}")
         return
     why = requeue_orders.order_requeue(transition, entry.id, reason)
-    hostless = transition.state.volatile.hostless
     if why == requeue_orders.UNWANTED and entry.id not in hostless:
         # The scheduler may soon end the job itself; its reason is more informative than a cancellation.
-        transition.volatile(hostless=hostless.with_(entry.id, None))
+        transition.volatile(hostless=hostless.with_(entry.id, transition.now))
     elif why:
         requeue_orders.give_up(transition, entry, f"{reason}; {why}")
