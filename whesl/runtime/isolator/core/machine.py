@@ -268,11 +268,12 @@ def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) ->
 
 
 def _on_detections(transition: Transition, event: Detections) -> None:
-    if event.attempt == transition.state.attempt:
-        before = transition.state.cause
-        transition.volatile(cause=event.cause or before)  # only for the exceptions that are raised here
+    state = transition.state
+    if event.attempt == state.attempt:
+        transition.volatile(cause=event.cause or state.cause)  # the exceptions that are raised here carry it
         task_recovery_sequence.consider(transition, event.found)
-        transition.volatile(cause=before)
+        if transition.state.attempt == event.attempt:
+            transition.volatile(cause=state.cause)
 
 
 def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:

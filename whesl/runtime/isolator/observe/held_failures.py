@@ -31,7 +31,7 @@ class HeldFailures:
         self._asked: AttemptCause | None = None
         self._until = 0.0
         self.deadline: float | None = None  # time of the next look, monotonic seconds
-        self.cause: Cause | None = None  # the cause of the failure that was judged last
+        self.cause: Cause | None = None  # the cause of the failure that the last ``judge`` returned
 
     def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
         """Return the detections to raise now, and keep the cause of the failure where it was diagnosed.
@@ -41,6 +41,7 @@ class HeldFailures:
             ended: whether the attempt has ended, after which its whole output is diagnosed anyway.
             now: monotonic seconds.
         """
+        self.cause = None
         if self._asked is None and (ended or not any(map(self._weighed, found))):
             return found
         if self._asked is None:
@@ -58,10 +59,10 @@ class HeldFailures:
         return held
 
     def drop(self) -> None:
-        """Forget what is held back, and the cause: another attempt begins."""
+        """Forget what is held back: another attempt begins."""
         if self._asked is not None:
             self._asked.drop()
-        self._found, self._asked, self.deadline, self.cause = [], None, None, None
+        self._found, self._asked, self.deadline = [], None, None
 
     def _weighed(self, found: Detected) -> bool:
         by_line = bool(found.evidence) and found.evidence[-1].kind == "log"
