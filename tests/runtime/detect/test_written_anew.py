@@ -249,8 +249,8 @@ def test_each_line_is_judged_once_however_late_the_first_look_comes(
 COPIES = (Log.rotate_all, Log.copy, Log.copy_and_truncate)
 
 
-@pytest.mark.parametrize("named", ["run.log*", "run*.log", "*run.log"])
 @given(
+    named=st.sampled_from(("run.log*", "run*.log", "*run.log")),
     before=st.lists(st.tuples(st.sampled_from((*DEEDS[:8], *COPIES)), SIZES), max_size=3),
     late=st.lists(
         st.tuples(st.sampled_from((Log.append, Log.rotate, Log.copy_and_truncate)), SIZES), max_size=3
