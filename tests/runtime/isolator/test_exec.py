@@ -84,9 +84,18 @@ def test_a_hundred_megabytes_go_through_a_pipe_unchanged(bench: Bench) -> None:
     assert (count, bad) == (100_000_000, False)
 
 
-def test_a_reader_that_goes_away_does_not_end_the_task(bench: Bench) -> None:
+def test_a_reader_that_goes_away_ends_an_endless_writer(bench: Bench) -> None:
+    """``yes | head -1`` once went on after head's end, until the home was full."""
+    child = bench.exec("yes", stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.stdout.close()
+    assert child.wait(PATIENCE) == -signal.SIGPIPE
+
+
+def test_a_reader_that_goes_away_does_not_end_who_ignores_it(bench: Bench) -> None:
     mark = bench.place / "done"
-    script = f"for i in $(seq 20000); do echo line $i; done; touch {mark}"
+    script = f"trap '' PIPE; for i in $(seq 20000); do echo line $i; done; touch {mark}"
     child = bench.exec("bash", "-c", script, stdout=subprocess.PIPE)
     assert child.stdout is not None
     child.stdout.readline()

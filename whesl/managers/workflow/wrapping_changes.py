@@ -122,9 +122,9 @@ CHANGES = (
     ),
     Change(
         name="passed-on",
-        what="A program writes into files that WHESL copies on; it goes on when nobody reads any more.",
+        what="WHESL copies what a program writes; without a reader it gets SIGPIPE, and no write fails.",
         when="Where the output is no file: in jobs of Flux, and where `whesl exec` writes into a pipe.",
-        why="A restart reads what was printed before, and a program outlives a `tee` that ends.",
+        why="Rules are judged on the files, and a slow reader does not hold the program up.",
         aspects=(),
         script=r"\bwhesl\s+exec\b.*[^|]\|(?!\|)",
     ),

@@ -28,11 +28,14 @@ def copy(
     out: int,
     over: threading.Event,
     idle: Callable[[], None] = lambda: None,
+    unread: Callable[[], None] = lambda: None,
     *,
     common: bool = False,
     patient: bool = True,
 ) -> None:
     """Copy the output of a task's attempts in order, until the task has ended and all output is copied.
+
+    After the end of a pipe's reader nothing more is copied; all output is in the task's files.
 
     Args:
         directory: the task's directory.
@@ -40,6 +43,7 @@ def copy(
         out: the descriptor to write to.
         over: set when no more output will come.
         idle: called now and then while there is no output.
+        unread: called when there is output for a pipe that nobody reads any more.
         common: ``out`` is a file that other tasks append to as well. It gets whole lines; an incomplete line
             is copied only when its rest does not come.
         patient: wait while another process copies this stream to such a file; else leave it to that process.
@@ -67,13 +71,16 @@ def copy(
                 while view:
                     written = appended.append(view) if appended is not None else pass_on(view, out)
                     if not written:
-                        return  # the reader is gone: the task goes on, and its output is in the files
+                        return
                     view = view[written:]
                     offset += written
                     copied.note(number, offset)
                 if end < len(block):
                     again = len(block) == _BLOCK
                     break
+        except BrokenPipeError:
+            unread()
+            return
         except OSError:
             # The files have been out of reach for some time: try again while the task runs.
             following = again = False
@@ -125,11 +132,14 @@ def blocks(path: str, offset: int) -> Iterator[bytes]:
 
 
 def pass_on(view: memoryview, out: int) -> int:
-    """Write as many bytes as the reader takes, and return their number; 0 without a reader.
+    """Write as many bytes as the reader takes, and return their number; 0 where no bytes can be written.
 
     Args:
         view: the bytes.
         out: the descriptor to write to.
+
+    Raises:
+        BrokenPipeError: ``out`` is a pipe without a reader.
     """
     while True:
         try:
@@ -137,6 +147,8 @@ def pass_on(view: memoryview, out: int) -> int:
         except BlockingIOError:
             # Another process with the same pipe made it non-blocking: wait, so that no output is lost.
             select.select([], [out], [])
+        except BrokenPipeError:
+            raise
         except OSError:
             return 0
 

@@ -109,14 +109,15 @@ class Keeper:
         if gate:
             os.set_inheritable(gate, False)
         self._over = threading.Event()
+        self._wakeup = -1  # the pipe's end for the numbers of signals that came
         self._told = 0  # the time of the last shown notice of a pause, ns since the epoch
         self._copiers = [self._copier(name, common=name in common) for name in copy]
 
     def run(self) -> int:
         """Wait until the task is over and return its exit status."""
-        read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        signal_delivery.pass_caused(write)
+        read, self._wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
+        signal_delivery.pass_caused(self._wakeup)
         self._witnesses = signal_delivery.Witnesses()
         for signum in signal_delivery.heard():
             signal.signal(signum, lambda *_: None)
@@ -385,9 +386,13 @@ class Keeper:
         """Return a thread that copies a stream through; a slow reader delays this thread alone."""
         teller = self._summary == "stderr" and name == self._teller
         idle = self._tell_paused if teller else lambda: None
-        streams = (self._directory, name, 1 if name == "stdout" else 2, self._over, idle)
+        streams = (self._directory, name, 1 if name == "stdout" else 2, self._over, idle, self._break_pipe)
         settings = {"common": common}
         return threading.Thread(target=output_passthrough.copy, args=streams, kwargs=settings, daemon=True)
+
+    def _break_pipe(self) -> None:
+        """Send the program what the kernel sends to who writes into a pipe without a reader."""
+        os.write(self._wakeup, bytes((signal.SIGPIPE,)))
 
     def _tell_paused(self) -> None:
         """Show once the notice of a paused task."""
