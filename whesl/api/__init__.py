@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whesl.model.evidence import CauseClass as CauseClass
     from whesl.model.evidence import LastLines as LastLines
     from whesl.model.evidence import PredictedFailure as PredictedFailure
+    from whesl.model.handed_over import HandedOver as HandedOver
     from whesl.model.recovery_criterion import Reach as Reach
     from whesl.model.workflow import BadNode as BadNode
     from whesl.model.workflow import Grade as Grade
