@@ -72,6 +72,31 @@ def test_a_timer_has_the_false_alarms_of_each_choice(tmp_path: Path) -> None:
     assert told[timer.chosen] == (0, 1) and told[max(told)] == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("line", "kibibytes"),
+    [
+        ("Maximum resident set size (kbytes): 12345", 12345),
+        ("MaxRSS 12345K", 12345),
+        ("maxrss=2048", 2),
+        ("peak memory 11.5 GB", 11.5 * 2**20),
+        ("peak memory on node 3: 5 GiB", 5 * 2**20),
+        ("peak RSS was 812 MB, time: 30 s", 812 * 2**10),
+        ("Memory used: 3 GiB", 3 * 2**20),
+        ("mem usage 31.5/32.0 GB", 31.5 * 2**20),
+        ("used 31.5 of 32.0 GB of memory", 31.5 * 2**20),
+        ("used 31.5 of 32.0 GB of /scratch", None),
+        ("memory limit 32 GB", None),
+        ("peak memory at step 7", None),
+        ("GPU memory used: 3 GiB", None),
+    ],
+)
+def test_memory_is_read_as_programs_write_it(tmp_path: Path, line: str, kibibytes: float | None) -> None:
+    # "peak memory 11.2 GB", without a colon, was not read.
+    (tmp_path / "log").write_text(f"{line}\n")
+    memory = run_of([str(tmp_path / "log")], good=True).memory
+    assert memory == (None if kibibytes is None else kibibytes * 1024)
+
+
 def test_limits_are_those_of_good_runs(tmp_path: Path) -> None:
     limits = learn(runs(tmp_path, 4, 0)).limits
     assert limits is not None and limits.memory == 1500 << 20 and limits.measured == 4

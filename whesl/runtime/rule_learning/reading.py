@@ -13,10 +13,17 @@ from whesl.runtime.rule_learning.run_records import Run
 MOST_FORMS = 20_000  # first forms of a run that are kept
 _DAY = 86400.0
 _LONGEST = 500  # kept characters of a line
-# Memory in the output of GNU time -v, of sacct and of programs.
+# Memory in the output of GNU time -v, of sacct and of programs: behind its name a number with a unit, or
+# behind ":" or "=" any number; or "used 3 of 4 GB" in a line that names memory behind it.
+_NAME = (
+    r"(?<!gpu )(?<!cuda )(?<!device )\b(?:maximum resident|max ?rss|peak (?:rss|memory|resident)"
+    r"|used (?:memory|rss)|(?:memory|mem|rss) us(?:age|ed))\b"
+)
+_NUMBER = r"(\d+(?:\.\d+)?)\s*(?:(?:of|/)\s*\d+(?:\.\d+)?\s*)?"
 _MEMORY = re.compile(
-    r"(?i)\b(?:maximum resident set size \(kbytes\)|maxrss|peak (?:rss|memory|resident)[\w ]*)\s*[:=]\s*"
-    r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]?)i?B?\b"
+    rf"(?i){_NAME}(?:[^\d:=]{{0,40}}{_NUMBER}([KMGT]?i?B|[KMGT])\b"
+    rf"|[\w ()]{{0,40}}[:=]\s*{_NUMBER}([KMGT]?)i?B?\b)"
+    rf"|\bus(?:ed|ing) {_NUMBER}([KMGT]?i?B)\b(?=.*\b(?:memory|mem|ram|rss)\b)"
 )
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -80,7 +87,7 @@ def _memory(line: str) -> int | None:
     found = _MEMORY.search(line)
     if found is None:
         return None
-    unit = found["unit"].upper()
+    number, unit = (group for group in found.groups() if group is not None)
     if not unit and "kbytes" in line.lower():
         unit = "K"
-    return int(float(found["number"]) * _UNITS[unit])
+    return int(float(number) * _UNITS[unit.upper().rstrip("IB")])
