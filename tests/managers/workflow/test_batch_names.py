@@ -1,4 +1,4 @@
-"""A batch script's name may have any bytes; the step that is named after it can be written down."""
+"""What a batch script says of its job: a name, which may have any bytes, and the nodes of its components."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def test_any_bytes_make_a_step_s_name(seed: int) -> None:
 def test_names_that_are_utf_8_stay() -> None:
     assert parse_script("#!/bin/sh\n#SBATCH -J café\n", Path("job.sh")).step == "café"
     assert parse_script(os.fsdecode(b"#!/bin/sh\n#SBATCH -J caf\xe9\n"), Path("job.sh")).step == "caf_xe9"
+
+
+def test_the_components_of_a_heterogeneous_job_add_up() -> None:
+    """The second component's -N had replaced the first's."""
+    components = ("-N 4 -J coupled", "hetjob", "--nodes=2-3 -J io", "hetjob")
+    text = "\n#SBATCH ".join(("#!/bin/sh", *components)) + "\ntrue\n"
+    found = parse_script(text, Path("job.sh"))
+    assert (found.nodes, found.step) == (4 + 2 + 1, "coupled")
+    assert parse_script(text, Path("job.sh"), ["-N", "8"]).nodes == 8 + 2 + 1

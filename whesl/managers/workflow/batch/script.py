@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,7 +14,12 @@ from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.port import text_of
 from whesl.managers.workflow.submission import flux_directives
 from whesl.managers.workflow.submission.qsub_rewriting import node_count, resources_said
-from whesl.managers.workflow.submission.sbatch_options import parse_call, parse_header, parse_variables
+from whesl.managers.workflow.submission.sbatch_options import (
+    SEPARATORS,
+    parse_call,
+    parse_header,
+    parse_variables,
+)
 from whesl.model.errors import UsageError
 
 _LARGEST_ARRAY = 100_000
@@ -93,18 +98,18 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
     """
     script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
-    header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
+    # The script runs in the first component of a heterogeneous job.
+    header, *others = [flux_directives.parse(text)] if for_flux else _components(parse_header(text))
     if not header and (said := directives(text)):
         return _for_pbs(said, path)
     if not for_flux:
         called = dict((*parse_variables(os.environ), *parse_call(arguments).options))
         # The task's name comes from the script, even where the submission names the job.
         header |= {name: value for name, value in called.items() if name != "job-name"}
-    nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),
         step=_named(header.get("job-name") or path.stem),
-        nodes=max(1, int(nodes.group())) if nodes else 1,
+        nodes=sum(map(_nodes, (header, *others))),
         chdir=header.get("chdir") or "",
         # Flux gives a script no numbers of the whole job, which spare nodes would change.
         tasks="" if for_flux else header.get("ntasks") or "",
@@ -116,6 +121,22 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         outlives=header.get("no-kill", "off") != "off",
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
+
+
+def _components(options: Sequence[tuple[str, str | None]]) -> list[dict[str, str | None]]:
+    """Return the options of each component of a job; most jobs have one."""
+    found: list[dict[str, str | None]] = [{}]
+    for name, value in options:
+        if name in SEPARATORS:
+            found.append({})
+        else:
+            found[-1][name] = value
+    return found
+
+
+def _nodes(header: Mapping[str, str | None]) -> int:
+    least = re.match(r"\d+", header.get("nodes") or "")
+    return max(1, int(least.group())) if least else 1
 
 
 def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
