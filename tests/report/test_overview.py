@@ -10,10 +10,14 @@ import pytest
 from tests.language.test_command import call
 from tests.report.records import home
 from whesl.model.evidence import Advice, Cause, CauseClass
+from whesl.model.states import TaskState
+from whesl.model.workflow import Task
 from whesl.report import overview_forms
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.overview import overview
 from whesl.report.report_records import Assumptions, Report, Run, TaskRow, Totals
+from whesl.report.task_fold import TaskFold
+from whesl.runtime.journal.records.isolator_records import Attempt, Finished, Launched
 
 DAY = 86400.0
 HOST = Cause(
@@ -81,6 +85,22 @@ def test_failures_are_summed_up_over_workflows() -> None:
     assert (bug.what, bug.lost, bug.avoidable) == ("segfault/app-bug", 2, 0), "no restart mends it"
     assert (found.lost, found.saved, found.avoidable) == (16, 0.5, 12)
     assert found.nodes == {"n07": 2, "n01": 2}
+
+
+def test_the_host_of_a_task_on_one_node_is_that_of_its_failure() -> None:
+    """A failure whose log names no node had none, though the journal tells where the attempt ran."""
+    folds = []
+    for name, nodes in (("w/alone", ["n03"]), ("w/wide", ["n04", "n05"])):
+        fold = TaskFold(Task(id=name, step="s"), {})
+        for time, record in (
+            (10.0, Attempt(attempt=1, token="t", nodes=tuple(nodes), configuration_version=1)),
+            (11.0, Launched(attempt=1, pid=1, started=1)),
+            (12.0, Finished(state=TaskState.FAILED, code=3, reason="it failed")),
+        ):
+            fold.take(record, time)
+        folds.append(fold.row)
+    (found,) = overview([report(*folds)], 0, DAY).failures
+    assert (found.times, found.nodes) == (2, {"n03": 1})
 
 
 def test_the_page_shows_what_came_from_logs_as_text() -> None:

@@ -144,7 +144,7 @@ def _with_failed(failure: Failure, cause: Cause | None, row: TaskRow, lost: floa
         avoidable=failure.avoidable + (lost if helped else 0.0),
     )
     why = cause.text or cause.sentence if cause is not None else row.reason
-    return _noted(counted, cause.node if cause is not None else "", why, row.ended or until)
+    return _noted(counted, (cause.node if cause is not None else "") or row.node, why, row.ended or until)
 
 
 def _noted(failure: Failure, node: str, why: str, time: float) -> Failure:

@@ -63,7 +63,8 @@ class TaskRow(msgspec.Struct, kw_only=True):
     outdated names of replaced nodes. ``coupled``: sentences on coupled tasks that failed, or whose restart
     the task did not hear of. ``unseen``: detections without any input. ``observed``: the task was only
     observed. ``group``: the group of a command without a workflow (``whesl.report.exec_groups``).
-    ``handed_over``: attempts that ran on another cluster.
+    ``handed_over``: attempts that ran on another cluster. ``node``: the newest attempt's node, '' where it
+    has several, or none is known.
     """
 
     task: str
@@ -74,6 +75,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     exit_code: int | None = None
     reason: str = ""
     nodes: int = 1
+    node: str = ""
     jobs: list[str] = []
     run_again: list[RunAgain] = []
     leases_ended: list[str] = []

@@ -81,6 +81,7 @@ class TaskFold:
             case isolator_records.Attempt():
                 self._count_attempt(record.attempt)
                 row.nodes = len(record.nodes) or row.nodes
+                row.node = record.nodes[0] if len(record.nodes) == 1 else ""
             case isolator_records.Launched():
                 self._on_launched(record, time)
             case isolator_records.StartRefused():
