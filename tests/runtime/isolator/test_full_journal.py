@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import signal
 import subprocess
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ from tests.journals import of_task, rebuild_task
 from tests.runtime.isolator.bench import Bench, bench, until
 from tests.runtime.isolator.conftest import World, exception, found, make_setup
 from whesl.runtime.isolator.core.events_and_commands import Detections
+from whesl.runtime.isolator.event_loop_sources import Signals
+from whesl.runtime.isolator.launch import signal_delivery
 from whesl.runtime.isolator.task import disk_reserve
 from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -162,6 +166,21 @@ class TestRoom:
         assert disk_reserve.written(tmp_path, write) == "written"
         with pytest.raises(OSError, match="quota"):
             disk_reserve.written(tmp_path, _never)
+
+    def test_the_wait_for_room_ends_when_the_task_is_told_to_end(self, tmp_path: Path) -> None:
+        """An isolator once waited half a minute for room for its result, and heard no SIGTERM meanwhile."""
+        before = {signum: signal.getsignal(signum) for signum in signal_delivery.heard()}
+        signals = Signals()
+        try:
+            timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM))
+            timer.start()
+            with pytest.raises(OSError, match="quota"):
+                disk_reserve.written(tmp_path, _never, math.inf, signals.end_within)
+            timer.join()
+        finally:
+            signal.set_wakeup_fd(-1)
+            for signum, handler in before.items():
+                signal.signal(signum, handler)
 
     def test_other_errors_give_nothing_up(self, tmp_path: Path) -> None:
         disk_reserve.hold(tmp_path)

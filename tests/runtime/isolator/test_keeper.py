@@ -16,7 +16,7 @@ import pytest
 from tests.waiting import until
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
 from whesl.runtime.isolator.launch import attempt_runner, program_runner
-from whesl.runtime.isolator.launch.keeper import Keeper
+from whesl.runtime.isolator.launch.keeper import EXIT_IO, Keeper
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 
@@ -95,6 +95,19 @@ def test_without_an_isolator_the_newest_attempts_status_counts(
     said = capsys.readouterr().err
     assert "no task runs" in said
     assert (f"attempt 2 ended with status {code}, which no rule has judged" in said) is (code != 70)
+
+
+def test_no_isolator_follows_one_that_cannot_write_the_result_of_a_task_that_was_told_to_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Seven isolators once waited half a minute each, beside a signal to end."""
+    keeper = alone(tmp_path)
+    keeper._status = EXIT_IO
+    assert not keeper._in_vain()
+    keeper._heard.add(signal.SIGTERM)
+    assert keeper._in_vain()
+    keeper._without_isolator()
+    assert "cannot be read or written, and no task runs" in capsys.readouterr().err
 
 
 def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path) -> None:

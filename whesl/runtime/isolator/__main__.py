@@ -15,6 +15,7 @@ from whesl.managers.resource.single_host import HostAllocation
 from whesl.model.errors import WheslError
 from whesl.runtime.isolator import shutdown
 from whesl.runtime.isolator.daemon import Daemon
+from whesl.runtime.isolator.launch.keeper import EXIT_IO
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.lock_lost import LockLostError
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient
 
 EXIT_LOCKED = 73
-EXIT_IO = 74  # exit status when the task's files cannot be read: EX_IOERR of sysexits.h
 
 
 def _client(job: Job) -> CoordinatorClient | None:
@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> int:
     try:
         return _look_after(arguments)
     except OSError as error:
-        # The files may be readable later: the keeper starts another isolator, which retries.
+        # The files may be within reach later: the keeper starts another isolator, which retries.
         logging.error("the task's files cannot be reached: %s", file_retry.told(error))
         return EXIT_IO
 

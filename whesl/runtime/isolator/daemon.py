@@ -465,15 +465,16 @@ class Daemon:
         self._journal.close()
         self._manager_events.finish()
         self._nodes.close()
-        gives = shutdown.may_give_back(finish, observe=self._job.setup.observe)
-        task = self._job.setup.task.id
-        giving_back = Release(self._allocation, self._nodes.lost if gives else (), (task, remark))
+        given = self._nodes.lost if shutdown.may_give_back(finish, observe=self._job.setup.observe) else ()
+        giving_back = Release(self._allocation, given, (self._job.setup.task.id, remark))
         self._coordinator.part()
-        shutdown.leave_result(self._directory, self._job, self._state, finish)
-        giving_back.wait()
-        letting_go.join(LETTING_GO)
-        self._worker.close()
-        self._asker.close()
+        try:
+            shutdown.leave_result(self._directory, self._job, self._state, finish, self._signals.end_within)
+        finally:
+            giving_back.wait()
+            letting_go.join(LETTING_GO)
+            self._worker.close()
+            self._asker.close()
 
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import signal
 import socket
 from collections.abc import Iterable, Iterator
@@ -38,6 +39,10 @@ class Signals:
         with contextlib.suppress(BlockingIOError):
             return [_MEANT[signum] for signum in self._heard.recv(64) if signum in _MEANT]
         return []
+
+    def end_within(self, seconds: float) -> bool:
+        """Wait for at most ``seconds``; return whether a signal that ends the task's recovery came."""
+        return bool(select.select([self._heard], (), (), seconds)[0] and self.taken())
 
     def wake(self) -> None:
         """Make the event loop's thread stop waiting; called by another thread."""

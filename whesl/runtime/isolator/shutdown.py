@@ -152,13 +152,19 @@ def part(client: CoordinatorClient) -> None:
     client.close()
 
 
-def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> None:
+def leave_result(
+    directory: TaskDir, job: Job, state: State, finish: Finish, interrupted: Callable[[float], bool]
+) -> None:
     """Write the task's result for the keeper; retry for a while on a full disk.
 
     Args:
         directory, job: the task's directory and job.
         state: the isolator's final state.
         finish: the task's end.
+        interrupted: waits for some seconds, and returns whether the task was told to end meanwhile.
+
+    Raises OSError when the result could not be written: the keeper starts another isolator, which finds the
+    task ended and tries again.
     """
     result = taskdir.Result(
         code=finish.code,
@@ -168,14 +174,12 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
         notice=_notice(directory, job, state, finish),
     )
     content = msgspec.json.encode(result)
-    try:
-        disk_reserve.written(
-            directory.path, lambda: file_retry.replace(directory.result_file, content), RESULT_PATIENCE
-        )
-    except OSError as error:
-        # The keeper starts another isolator, which finds the task ended and tries again.
-        LOG.error("the result could not be written: %s", error)
-        return
+    disk_reserve.written(
+        directory.path,
+        lambda: file_retry.replace(directory.result_file, content),
+        RESULT_PATIENCE,
+        interrupted,
+    )
     disk_reserve.release(directory.path)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
+EXIT_IO = 74  # EX_IOERR: an isolator's exit status when the task's files cannot be read or written
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # an isolator's exit status when another isolator has taken its task over
 # Messages to an isolator that waits to load: load, or end unused. It also loads when the pipe closes.
@@ -129,7 +130,7 @@ class Keeper:
         while result is None:
             self._wait(read)
             result = self._result()
-            if result is not None or self._status == LOST or not self._start_again(read):
+            if result is not None or self._status == LOST or self._in_vain() or not self._start_again(read):
                 break
         self._over.set()
         for copier in self._copiers:
@@ -313,6 +314,8 @@ class Keeper:
         number, status, _ = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
+        if self._status == EXIT_IO:
+            said = f"whesl: the files in {self._directory} cannot be read or written, and no task runs"
         if file_retry.gone(self._directory):
             said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
             hint = "something cleans WHESL_HOME; `whesl clean` removes what is over"
@@ -333,6 +336,11 @@ class Keeper:
             return newest, *program_runner.read(file_retry.content(f"{place}/status") or b"")
         except OSError:
             return 0, None, False
+
+    def _in_vain(self) -> bool:
+        """Whether a task that was told to end has ended, and its result cannot be written."""
+        told = bool(self._heard.intersection(ENDING))
+        return told and self._status == EXIT_IO and not program_runner.running(self._directory)
 
     def _start_again(self, signals: int) -> bool:
         if self._bereft is not None:

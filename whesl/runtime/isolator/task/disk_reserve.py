@@ -41,13 +41,19 @@ def release(directory: Path) -> None:
         (directory / "reserve").unlink()
 
 
-def written(directory: Path, write: Callable[[], T], patience: float = 0.0) -> T:
+def written(
+    directory: Path,
+    write: Callable[[], T],
+    patience: float = 0.0,
+    interrupted: Callable[[float], object] = time.sleep,
+) -> T:
     """Return the result of ``write``; when the disk is full, free the reserved space and retry.
 
     Args:
         directory: the task's directory.
         write: writes files; called again when the disk was full.
         patience: seconds for which the write is repeated.
+        interrupted: waits for some seconds, and returns something true where no more is to be waited.
 
     Raises the errors of ``write``.
     """
@@ -61,6 +67,5 @@ def written(directory: Path, write: Callable[[], T], patience: float = 0.0) -> T
             try:
                 (directory / "reserve").unlink()
             except OSError:
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= deadline or interrupted(_LOOK_EVERY):
                     raise error from None
-                time.sleep(_LOOK_EVERY)
