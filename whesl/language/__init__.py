@@ -102,10 +102,16 @@ def read_file(path: str | Path) -> bytes:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a specification (``whesl compile``), as committed in spec.schema.json."""
+    from inspect import cleandoc
+
     import msgspec
 
     from whesl.language.spec import Spec
 
     # A round trip through JSON turns the tuples of defaults into lists, as in the committed file.
     schema: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(Spec)))
+    for record in schema["$defs"].values():
+        if "description" in record:
+            # Releases of msgspec differ in the indentation that they leave in docstrings.
+            record["description"] = cleandoc(record["description"])
     return schema
