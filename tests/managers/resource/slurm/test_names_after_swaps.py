@@ -14,6 +14,7 @@ from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.hostlist import compress
+from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.model.allocation_nodes import NodeSet
 
@@ -79,7 +80,8 @@ def exports(nodes: NodeSet, directory: Path) -> str:
         "WHESL_RESTART_COUNT": "1",
         "WHESL_ATTEMPT_TOKEN": "token",
     }
-    return "\n".join(f"export {name}={shlex.quote(value)}" for name, value in variables.items())
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+    return "\n".join([*lines, f"export {nodes_in_use.JOB}=$SLURM_JOB_ID"])
 
 
 def run(bed: SlurmBed, directory: Path, swaps: Iterable[str], ways: Mapping[str, str]) -> dict[str, str]:

@@ -15,6 +15,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource import hostlist, launcher_shims
+from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.model.allocation_nodes import NodeSet
@@ -69,6 +70,7 @@ class Task:
             **more,
         }
         lines = [f"export {name}={shlex.quote(value)}" for name, value in variables.items()]
+        lines.append(f"export {nodes_in_use.JOB}=$SLURM_JOB_ID")
         return "\n".join([*lines, f"PATH={self.directory}/bin:$PATH", f"cd {self.directory}", ""])
 
     def start(self, script: str, *options: str) -> str:
