@@ -68,6 +68,26 @@ def drop_coerced_locale() -> None:
         del os.environ["LC_CTYPE"]
 
 
+# WHESL's modules that run users' functions and handlers, whose users choose the warnings.
+_RUN_USERS_CODE = {
+    "whesl.runtime.functions.process",
+    "whesl.runtime.functions.template",
+    "whesl.runtime.operations.custom_handler_host",
+}
+
+
+def hold_warnings_back() -> None:
+    """Print no warnings of Python on WHESL's code, whatever variables the user has set for the program.
+
+    PYTHONWARNINGS, PYTHONDEVMODE and PYTHONWARNDEFAULTENCODING ask for them; the program inherits these.
+    """
+    asked = sys.warnoptions or sys.flags.warn_default_encoding
+    if asked and not _RUN_USERS_CODE.intersection(sys.orig_argv):
+        import warnings  # imported here since it costs time, and few ask for warnings
+
+        warnings.simplefilter("ignore")
+
+
 _DEFINED_IN = {
     "heartbeat": "whesl.client.heartbeat",
     "section": "whesl.client.heartbeat",
@@ -100,3 +120,4 @@ def _is_current(place: str) -> bool:
 if sys.argv[:1] == ["-m"] or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119
     prefer_own_modules()
     drop_coerced_locale()
+    hold_warnings_back()

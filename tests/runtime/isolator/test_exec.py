@@ -49,6 +49,12 @@ def test_the_files_hold_the_task_s_output_and_nothing_else(bench: Bench) -> None
     assert (code, out, err) == (-11, "before\none\n", "two\n")
 
 
+def test_python_s_warnings_are_the_program_s_alone(bench: Bench) -> None:
+    """The job's stderr had a ResourceWarning on a process of WHESL's."""
+    bench.forked, bench.environment["PYTHONDEVMODE"] = False, "1"
+    assert bench.run(*bench.script("echo $PYTHONDEVMODE; echo own >&2\n")) == (0, "1\n", "own\n")
+
+
 def test_a_script_may_write_around_the_task(bench: Bench) -> None:
     line = f"{sys.executable} -m whesl exec --no-coordinator -- echo inside"
     out = bench.place / "all"
