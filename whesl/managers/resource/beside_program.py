@@ -18,7 +18,9 @@ _IDS = ("FLUX_ENCLOSING_ID", "SLURM_JOB_ID", "FLUX_JOB_ID", "PBS_JOBID")
 
 def job_id(environ: Mapping[str, str]) -> str:
     """Return the id of the job that a process with this environment belongs to, '' outside a job."""
-    return next(filter(None, map(environ.get, _IDS)), "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
+    # A job of another manager inherits the variables of the Flux job that it was submitted from.
+    names = [name for name in _IDS if not name.startswith("FLUX_")] if elsewhere(environ) else _IDS
+    return next(filter(None, map(environ.get, names)), "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
 
 
 def node_name(environ: Mapping[str, str]) -> str:

@@ -70,6 +70,9 @@ def test_an_instance_that_was_handed_on_to_another_job(tmp_path: Path) -> None:
             assert chosen(uri) == "flux"
             started = beside_program.on_nodes({**uri, **SLURM}, ["app"], ["n1", "n2"], ["n1", "n2"])
             assert started[0] == "srun"
+            batch = {**uri, **SLURM, "FLUX_ENCLOSING_ID": "f2"}
+            assert beside_program.job_id(batch) == "7"
+            assert beside_program.job_id({**batch, "SLURM_JOB_ID": "6"}) == "f2"
             process.stdin.close()
 
 
