@@ -6,8 +6,10 @@ import os
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from whesl.managers.workflow.batch.manager import Batch
 from whesl.managers.workflow.batch.script import parse_script
 
 
@@ -24,6 +26,17 @@ def test_any_bytes_make_a_step_s_name(seed: int) -> None:
 def test_names_that_are_utf_8_stay() -> None:
     assert parse_script("#!/bin/sh\n#SBATCH -J café\n", Path("job.sh")).step == "café"
     assert parse_script(os.fsdecode(b"#!/bin/sh\n#SBATCH -J caf\xe9\n"), Path("job.sh")).step == "caf_xe9"
+
+
+def test_a_script_lies_in_a_directory_of_any_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run's records had ended in a traceback: text in them is UTF-8."""
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    place.mkdir()
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
+    (place / "job.sh").write_text("#!/bin/sh\ntrue\n")
+    found = Batch().read(["job.sh"])
+    assert msgspec.json.encode(found) and Path(found.tasks[0].workspace).samefile(place)
 
 
 def test_the_components_of_a_heterogeneous_job_add_up() -> None:

@@ -51,6 +51,16 @@ def test_a_step_s_tasks_know_their_places(bed: Bed, tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "0 4 0 0 n01 1\n1 4 0 1 n01 1\n2 4 1 0 n02 1\n3 4 1 1 n02 1\n"
 
 
+def test_paths_words_and_variables_have_any_bytes(bed: Bed, tmp_path: Path) -> None:
+    """sbatch had ended in a traceback: messages are UTF-8."""
+    name = os.fsdecode(b"caf\xe9")
+    (tmp_path / name).mkdir()
+    show = 'srun sh -c \'printf "$PWD $NAME $0"\' "$NAME"'
+    bed.ended(bed.submit(tmp_path / name, show, "-o", f"{name}.out", NAME=name))
+    shown = (tmp_path / name / f"{name}.out").read_bytes()
+    assert os.fsdecode(shown) == f"{tmp_path / name} {name} {name}"
+
+
 def test_srun_outside_a_job_gets_one(bed: Bed) -> None:
     assert sorted(bed.run("srun", "-N2", "-l", "echo", "hi").splitlines()) == ["0: hi", "1: hi"]
     assert (

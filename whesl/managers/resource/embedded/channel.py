@@ -8,18 +8,20 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
+from whesl.files.other_bytes import carried, original
 from whesl.managers.resource.embedded.protocol import AnyMessage, Message
 from whesl.model.errors import CouldNotObserveError
 
 if TYPE_CHECKING:
     from selectors import BaseSelector
 
+M = TypeVar("M", bound=Message)
 MAX_LINE = 64 * 1024 * 1024
 NO_SOCKET = 0.3  # seconds of retries while the socket's file does not exist
 CHUNK = 256 * 1024
@@ -60,7 +62,11 @@ class Channel:
 
     def send(self, message: Message) -> None:
         """Queue a message; ``flush`` sends it."""
-        self.outgoing += _encoder.encode(message)
+        try:
+            encoded = _encoder.encode(message)
+        except UnicodeEncodeError:  # a path, a word or a variable is no UTF-8: ``restored`` turns it back
+            encoded = _encoder.encode(_changed(msgspec.to_builtins(message), carried))
+        self.outgoing += encoded
         self.outgoing += b"\n"
 
     def flush(self) -> None:
@@ -187,6 +193,20 @@ class Directory:
                         hint="whesl local start",
                     ) from None
             time.sleep(0.05)
+
+
+def restored(message: M) -> M:
+    """Return a message with the words that its sender had, for a process that is to be started."""
+    return msgspec.convert(_changed(msgspec.to_builtins(message), original), type(message))
+
+
+def _changed(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with each text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {_changed(key, change): _changed(each, change) for key, each in value.items()}
+    return [_changed(each, change) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def ask(channel: Channel, message: Message, timeout: float) -> AnyMessage:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from whesl.managers.resource.embedded import process_lookup, protocol
-from whesl.managers.resource.embedded.channel import Channel
+from whesl.managers.resource.embedded.channel import Channel, restored
 from whesl.managers.resource.embedded.environment import STEP, of_task
 from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN
 from whesl.model import attempt_rlimit_mark
@@ -117,6 +117,7 @@ class Runner:
 
     def start_script(self, launch: protocol.Launch) -> Task | tuple[int, str]:
         """Start a job's script; return its task, or an exit code and a message when it cannot start."""
+        launch = restored(launch)
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if launch.append else os.O_TRUNC)
         opened: list[int] = []
         try:
@@ -128,7 +129,7 @@ class Runner:
             workdir = launch.workdir
             if not os.path.isdir(workdir):  # noqa: PTH112
                 complaint = f"slurmstepd: error: couldn't chdir to `{workdir}': going to /tmp instead\n"
-                os.write(opened[-1], complaint.encode())
+                os.write(opened[-1], os.fsencode(complaint))
                 workdir = "/tmp"  # noqa: S108  # Slurm's fallback
             name = f"{launch.job}.{launch.restart}.batch"
             environ = launch.environment | of_task(self._cluster, self._node, self._storage, name, 0, (0,))
@@ -151,7 +152,7 @@ class Runner:
 
     def start_step(self, step: LocalStep) -> None:
         """Start a step's tasks; one that cannot start ends with the errno as exit code, as in Slurm."""
-        launch = step.launch
+        launch = restored(step.launch)
         name = f"{launch.job}.{launch.restart}.{launch.step}"
         failures = []
         for number in launch.tasks:

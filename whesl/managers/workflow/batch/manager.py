@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.files.other_bytes import reachable
 from whesl.managers import resource
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.batch import script as scripts
@@ -50,13 +51,13 @@ class Batch(WithoutWorkspaces):
                         id=f"{name}/{script.step}_{instance}" if instance else f"{name}/{script.step}",
                         step=script.step,
                         instance=instance,
-                        workspace=str(Path(root, script.chdir)),
+                        workspace=reachable(str(Path(root, script.chdir))),
                         parents=parents,
                         beside=beside,
                         nodes=script.nodes,
                     )
                 )
-        return Workflow(id=name, name=found[0].step, wms=self.name, root=root, tasks=tuple(tasks))
+        return Workflow(id=name, name=found[0].step, wms=self.name, root=reachable(root), tasks=tuple(tasks))
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a script with a program of WHESL as its interpreter. See the port."""

@@ -169,7 +169,7 @@ def _note(plan: RunPlan, text: str) -> None:
     """Append a text to the run's log, where possible: the submission is valid without it."""
 
     def write() -> None:
-        with Path(plan.log).open("a") as log:
+        with Path(plan.log).open("a", errors="surrogateescape") as log:
             log.write(text)
 
     with contextlib.suppress(OSError):
