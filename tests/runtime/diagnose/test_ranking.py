@@ -346,3 +346,36 @@ def test_the_signal_of_the_first_rank_says_more_than_its_peers(summary: str, cls
 def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, abort: str) -> None:
     """An abort without its rank's label was called the cause of the watchdog's message."""
     assert told(f"{STEPS}{said}\n{abort}\n")[0] == cls
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("fatal: 0", "Elapsed time: 12.2 s"),
+        ("aborted            0", "Run ended normally"),
+        ("registered error handler for SIGSEGV", "normal end of run"),
+        ("KeyboardInterrupt handler installed", "Success"),
+        (
+            "slurmstepd: error: *** STEP 5.1 ON n1 CANCELLED AT 2026-01-01T01:00:00 ***",
+            "All finished at Mon Jan 1",
+        ),
+        ("ValueError: expected", "Ran 10 tests in 0.412s\n\nOK"),
+        ("curl: (56) Recv failure: Connection reset by peer\nattempt 2", "Pipeline finished"),
+    ],
+)
+def test_a_good_end_outlives_what_is_no_trouble(said: str, end: str) -> None:
+    assert why(f"{said}\n{end}\n").outcome is Outcome.ENDED_WELL
+
+
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [
+        ("ERROR: invalid value of timeout = 0", ""),
+        ("RuntimeError: failed to set up the signal handler", "Elapsed time: 12.2 s"),
+        ("RuntimeError: raised in a registered hook", "All done."),
+        ("ValueError: not expected", "Ran 10 tests in 0.412s\n\nFAILED (errors=1)"),
+        ("attempt 2\ncurl: (56) Recv failure: Connection reset by peer", "giving up"),
+    ],
+)
+def test_trouble_in_like_words_stays_trouble(said: str, end: str) -> None:
+    assert why(f"{said}\n{end}\n").outcome is Outcome.FAILED

@@ -118,7 +118,7 @@ class _Weighing:
         reasons = [f"{entry.role.value} of class {_named(entry.cause_class)} (strength {entry.strength})"]
         if finding.warned:
             score -= 40
-            reasons.append("it calls itself a warning, or says that the program goes on")
+            reasons.append("it calls itself a warning, tells of no trouble, or the program tries again")
         after = self._steps_after(finding)
         if self._went_on(finding, after):
             score -= 60

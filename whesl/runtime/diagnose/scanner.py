@@ -47,6 +47,19 @@ _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
+_AGAIN = re.compile(
+    r"(?i)(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
+)  # begins the line after a failed try
+_SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
+_HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
+# A counter of trouble that counted none, and a handler of trouble that was set up.
+_NO_TROUBLE = re.compile(
+    r"(?i)^\W*(?:[\w/-]+ ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception|timeout|corrupt"
+    r"|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf|overflow|leak|violation|missing|truncat|oom|xid)\w*"
+    r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?\W*$"
+    r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
+    rf".*(?:{_SET_UP}.*{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
+)
 
 
 class Knowledge:
@@ -299,6 +312,8 @@ class Scanner:
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
                 finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
+            if not entry.fatal and _AGAIN.match(clean(following.partition("\n")[0]).text):
+                finding = msgspec.structs.replace(finding, warned=True)
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
                 finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
@@ -367,8 +382,8 @@ def _stands(entry: Entry, least: int | None) -> bool:
 
 
 def warns(line: Cleaned) -> bool:
-    """Whether a line is marked as a warning, or says that the program goes on."""
-    return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
+    """Whether a line is marked as a warning, tells of no trouble, or says that the program goes on."""
+    return is_warning(line.level) or any(words.search(line.text) for words in (_WARNS, _SOFT, _NO_TROUBLE))
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
