@@ -88,7 +88,10 @@ def need_room(path: str) -> None:
 
     A task that has begun cannot tell its end in a full directory, so that its job would not end.
     """
-    found = os.statvfs(path)
+    try:
+        found = file_retry.retried(lambda: os.statvfs(path))
+    except OSError:
+        return  # how much room there is, is not known
     if found.f_blocks and found.f_bavail * found.f_frsize < ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), f"{path}/job.json")
 
