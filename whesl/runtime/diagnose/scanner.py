@@ -47,18 +47,18 @@ _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
-_AGAIN = re.compile(
-    r"(?i)(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
-)  # begins the line after a failed try
+# Begins the line after a failed try.
+_AGAIN = re.compile(r"(?i)(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]")
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
 # A counter of trouble that counted none, and a handler of trouble that was set up.
 _NO_TROUBLE = re.compile(
-    r"(?i)^\W*(?:[\w/-]+ ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception|timeout|corrupt"
-    r"|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf|overflow|leak|violation|missing|truncat|oom|xid)\w*"
+    r"(?i)^\W{0,9}(?:\w[\w/-]* ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception"
+    r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
+    r"|overflow|leak|violation|missing|truncat|oom|xid)\w*"
     r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?\W*$"
     r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
-    rf".*(?:{_SET_UP}.*{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
+    rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
 )
 
 
