@@ -189,7 +189,8 @@ echo "ranks $(flux run -N{used} -n{used} -l hostname | sort -n | cut -d' ' -f2 |
 """
     made = Protected(bed, tmp_path, rules, script=script)
     made.until(lambda: "status" in made.text(), "the end")
-    assert made.text().splitlines() == [
+    printed = [line for line in made.text().splitlines() if "ESL095" not in line]
+    assert printed == [
         "names n01,n02 n01,n02",
         "ranks n01,n02",
         "sick",

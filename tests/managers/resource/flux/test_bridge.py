@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import select
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
-from whesl.managers.resource.flux.bridge_client import STARTS, Bridge, FluxRefusedError
+from whesl.managers.resource.flux.bridge_client import MODULES, PROGRAM, STARTS, Bridge, FluxRefusedError
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 
 PRELUDE = """
@@ -192,3 +193,14 @@ def test_listening_goes_on_after_a_death(bridge: Callable[..., Bridge], tmp_path
     assert starts(tmp_path) == 3
     first = heard[0]["since"]
     assert [round(event["since"] - first) for event in heard] == [0, 1000, 3000]
+
+
+def test_a_host_without_whesl_gets_each_module_of_the_program() -> None:
+    """A module that was split off once was missing there, and the program did not start."""
+    shipped = {*MODULES, Path(PROGRAM[-1]).stem}
+    place = Path(PROGRAM[-1]).parent
+    for name in shipped:
+        tree = ast.parse((place / f"{name}.py").read_text())
+        named = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+        beside = {module for module in named if (place / f"{module}.py").exists()}
+        assert beside <= shipped, name

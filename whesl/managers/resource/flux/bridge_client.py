@@ -36,6 +36,7 @@ TIMEOUT = 35.0
 STARTS = 5
 _MINUTE = 60.0
 PROGRAM = ("flux", "python", str(Path(__file__).with_name("bridge_program.py")))
+MODULES = ("bridge_base", "bridge_records")  # what the program imports beside it
 _HINT = "does `flux uptime` answer here?"
 # Seconds after which a program without calls or listening is ended: well above the pause between two looks at
 # the nodes, and long enough that single calls start a program at most twice a minute.
@@ -46,14 +47,14 @@ _KEPT = 10_000
 
 def portable_program() -> tuple[str, ...]:
     """Return the program's command line for a host without WHESL: its source is an argument."""
-    base, program = (
-        Path(__file__).with_name(f"{name}.py").read_text() for name in ("bridge_base", "bridge_program")
-    )
+    place = Path(__file__).parent
+    modules = {name: (place / f"{name}.py").read_text() for name in MODULES}
     source = (
         "import sys, types\n"
-        "base = sys.modules['bridge_base'] = types.ModuleType('bridge_base')\n"
-        f"exec({base!r}, base.__dict__)\n"
-        f"exec({program!r})"
+        f"for name, text in {modules!r}.items():\n"
+        "    sys.modules[name] = types.ModuleType(name)\n"
+        "    exec(text, sys.modules[name].__dict__)\n"
+        f"exec({Path(PROGRAM[-1]).read_text()!r})"
     )
     return ("flux", "python", "-c", source)
 
