@@ -25,6 +25,16 @@ def steps(out: str) -> list[int]:
     return [int(line.split()[1]) for line in out.splitlines() if line.startswith("step ")]
 
 
+def trained(bench: Bench, faults: str) -> tuple[int, str]:
+    """Return the exit status and the output of two ranks of the stand-in that meet faults, one an attempt."""
+    (port,), claims = free_ports(1)
+    bench.environment |= {"FAULTS": faults, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    for claim in claims:
+        claim.close()
+    code, out, _ = bench.run(sys.executable, str(STAND_IN), "2", options=("-e", RULES))
+    return code, out
+
+
 @pytest.mark.costly
 def test_each_fault_is_seen_by_its_line_and_training_goes_on(bench: Bench) -> None:
     """A taken port, a rank, the first rank, a loader, /dev/shm: one after another, each in an attempt."""
@@ -53,12 +63,7 @@ def test_each_fault_is_seen_by_its_line_and_training_goes_on(bench: Bench) -> No
 
 def test_an_error_at_the_same_place_is_met_twice(bench: Bench) -> None:
     """Other ranks tell of the lost peer while the attempt runs: it was restarted as after a killed rank."""
-    (port,), claims = free_ports(1)
-    faults = "bug:1:7 bug:1:7 bug:1:7 bug:1:7"
-    bench.environment |= {"FAULTS": faults, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    for claim in claims:
-        claim.close()
-    code, out, _ = bench.run(sys.executable, str(STAND_IN), "2", options=("-e", RULES))
+    code, out = trained(bench, "bug:1:7 bug:1:7 bug:1:7 bug:1:7")
     reason = str(bench.records()[-1][1].get("reason", ""))
     assert code and "came again at the same place: [rank1]: ValueError" in reason, reason
     assert len(steps(out)) == 7, "from the checkpoint, once"
@@ -66,12 +71,7 @@ def test_an_error_at_the_same_place_is_met_twice(bench: Bench) -> None:
 
 def test_a_loss_that_is_nan_ends_it_at_the_third_time(bench: Bench) -> None:
     """Also where the run gets further each time: steps whose loss is NaN were counted as progress."""
-    (port,), claims = free_ports(1)
-    faults = "nan:0:7 nan:0:13 nan:0:17"
-    bench.environment |= {"FAULTS": faults, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    for claim in claims:
-        claim.close()
-    code, out, _ = bench.run(sys.executable, str(STAND_IN), "2", options=("-e", RULES))
+    code, out = trained(bench, "nan:0:7 nan:0:13 nan:0:17")
     assert code == 1 and out.count("loss nan") == 3
     assert {raised["exception"] for raised in bench.raised()} == {"TORCH_NAN"}
     assert "budget-spent: 2 recoveries" in str(bench.records()[-1][1].get("reason", ""))

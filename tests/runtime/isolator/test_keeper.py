@@ -16,7 +16,7 @@ import pytest
 from tests.waiting import until
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
 from whesl.runtime.isolator.launch import attempt_runner, program_runner
-from whesl.runtime.isolator.launch.keeper import EXIT_IO, Keeper
+from whesl.runtime.isolator.launch.keeper import Keeper
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 
@@ -102,7 +102,7 @@ def test_no_isolator_follows_one_that_cannot_write_the_result_of_a_task_that_was
 ) -> None:
     """Seven isolators once waited half a minute each, beside a signal to end."""
     keeper = alone(tmp_path)
-    keeper._status = EXIT_IO
+    keeper._status = os.EX_IOERR
     assert not keeper._in_vain()
     keeper._heard.add(signal.SIGTERM)
     assert keeper._in_vain()

@@ -22,7 +22,6 @@ from whesl.runtime.wire.keys import home
 from whesl.runtime.wire.metrics_server import address
 
 HEARTBEAT_VARIABLE = "WHESL_HEARTBEAT"
-EXIT_IO = 74  # EX_IOERR of sysexits.h
 METRICS_VARIABLE = "WHESL_METRICS"
 
 
@@ -65,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except OSError as error:
         logging.error("the coordinator's files cannot be reached: %s", file_retry.told(error))
-        return EXIT_IO
+        return os.EX_IOERR
     return 0
 
 

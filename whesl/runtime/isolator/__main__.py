@@ -15,7 +15,6 @@ from whesl.managers.resource.single_host import HostAllocation
 from whesl.model.errors import WheslError
 from whesl.runtime.isolator import shutdown
 from whesl.runtime.isolator.daemon import Daemon
-from whesl.runtime.isolator.launch.keeper import EXIT_IO
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.lock_lost import LockLostError
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
@@ -67,7 +66,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         # The files may be within reach later: the keeper starts another isolator, which retries.
         logging.error("the task's files cannot be reached: %s", file_retry.told(error))
-        return EXIT_IO
+        return os.EX_IOERR
 
 
 def _look_after(arguments: list[str]) -> int:

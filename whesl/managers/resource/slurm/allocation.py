@@ -227,9 +227,8 @@ class SlurmAllocation:
 
     def script_environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Return this step's environment as the script would have it on this node."""
-        others = {
-            name: value for name, value in self._environ.items() if name not in of_script(self._environ)
-        }
+        own = of_script(self._environ)
+        others = {name: value for name, value in self._environ.items() if name not in own}
         return {**others, **variables, "SLURMD_NODENAME": self.describe().batch_host}
 
     def end_job(self, status: int) -> None:

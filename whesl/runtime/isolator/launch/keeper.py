@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
-EXIT_IO = 74  # EX_IOERR: an isolator's exit status when the task's files cannot be read or written
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # an isolator's exit status when another isolator has taken its task over
 # Messages to an isolator that waits to load: load, or end unused. It also loads when the pipe closes.
@@ -314,7 +313,7 @@ class Keeper:
         number, status, _ = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
-        if self._status == EXIT_IO:
+        if self._status == os.EX_IOERR:
             said = f"whesl: the files in {self._directory} cannot be read or written, and no task runs"
         if file_retry.gone(self._directory):
             said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
@@ -340,7 +339,7 @@ class Keeper:
     def _in_vain(self) -> bool:
         """Whether a task that was told to end has ended, and its result cannot be written."""
         told = bool(self._heard.intersection(ENDING))
-        return told and self._status == EXIT_IO and not program_runner.running(self._directory)
+        return told and self._status == os.EX_IOERR and not program_runner.running(self._directory)
 
     def _start_again(self, signals: int) -> bool:
         if self._bereft is not None:
