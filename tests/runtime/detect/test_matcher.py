@@ -169,24 +169,38 @@ def test_what_is_passed_over_holds_nothing(
     cuts=CUTS,
     engine=st.sampled_from(ENGINES),
     latest=st.sets(st.integers(0, 3)),
+    lone=st.sets(st.integers(0, 3)),
 )
-@example(patterns=[literal("a")], data=b"a\nb\na\nab", cuts=[3, 6], engine="hyperscan", latest={0})
-@example(patterns=[regex("b$")], data=b"b\nab\nba\n", cuts=[4], engine="re2", latest={0})
-@example(patterns=[literal("a"), literal("b")], data=b"ab\na\n", cuts=[1], engine="re2", latest={0})
+@example(
+    patterns=[literal("a")], data=b"a\nb\na\nab", cuts=[3, 6], engine="hyperscan", latest={0}, lone=set()
+)
+@example(patterns=[regex("b$")], data=b"b\nab\nba\n", cuts=[4], engine="re2", latest={0}, lone=set())
+@example(
+    patterns=[literal("a"), literal("b")], data=b"ab\na\n", cuts=[1], engine="re2", latest={0}, lone=set()
+)
+@example(
+    patterns=[literal("a"), literal("b")],
+    data=b"a\nb\na\n",
+    cuts=[6],
+    engine="re2",
+    latest=set(),
+    lone={0, 1},
+)
 def test_the_last_match_of_what_only_the_last_counts_of(
-    patterns: list[Pattern], data: bytes, cuts: list[int], engine: str, latest: set[int]
+    patterns: list[Pattern], data: bytes, cuts: list[int], engine: str, latest: set[int], lone: set[int]
 ) -> None:
+    lone -= latest
     matcher = compile_patterns(patterns, engine)
     stream, room = matcher.open(), bytearray(1024 + len(data))
     found = []
     bounds = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     for begin, end in itertools.pairwise(bounds):
-        carried = stream.carried(latest)
+        carried = stream.carried(latest | lone)
         passed = None
         if carried is not None:
             text = carried + data[begin:end]
             room[: len(text)] = text
-            passed = stream.pass_over(room, memoryview(room), len(text), latest)
+            passed = stream.pass_over(room, memoryview(room), len(text), latest, lone)
         found += stream.feed(data[begin:end], begin) if passed is None else passed
         assert stream.next_offset == end
     found += stream.finish()
@@ -196,8 +210,14 @@ def test_the_last_match_of_what_only_the_last_counts_of(
     assert set(places) <= expected
     # The same signs of life at the end, and of everything else each one.
     assert dict(sorted(places)) == dict(sorted(expected))
-    others = {place for place in expected if place[0] not in latest}
+    others = {place for place in expected if place[0] not in latest | lone}
     assert others <= set(places)
+    # Which of the lone ones follows which is the same, too.
+    one, two = (
+        [pattern for pattern, _ in sorted(those, key=lambda place: (place[1], place[0])) if pattern in lone]
+        for those in (places, expected)
+    )
+    assert [each for each, _ in itertools.groupby(one)] == [each for each, _ in itertools.groupby(two)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
 from tests.runtime.detect.test_watch import CYCLE, log
+from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.timers import HangDetection
 from whesl.language.patterns_and_places import Pattern
 from whesl.model.evidence import Detected
@@ -24,12 +25,15 @@ from whesl.runtime.detect.task_watch import MOST_MATCHES, Watch
 
 BAD = Pattern(text="bad")
 ODD = Pattern(text=r"^odd (?P<n>\d+)$", regex=True, captures=("n",))
+WORSE = Pattern(text="worse")
 RULES = spec(
     exception("BAD", log(BAD)),
     exception("ODD", log(ODD)),
+    exception("BOTH", LogDetection(patterns=(WORSE, ODD), source=STDOUT, require=Require.ALL, span=SPAN)),
     exception("HANG", HangDetection(pattern=CYCLE, source=STDOUT, timeout=60, warmup=0, span=SPAN)),
 )
-SAID = ("bad", "odd 3", "bad odd", "cycle = 1", "fine", "", "a bad\rodd 4")
+RARE = spec(exception("RARE", log(Pattern(text="odd"), WORSE, times=10**9)))
+SAID = ("bad", "worse", "worst\rworse", "odd 3", "bad odd", "cycle = 1", "fine", "", "a bad\rodd 4")
 LINES = st.lists(st.sampled_from(SAID), max_size=40)
 
 
@@ -51,6 +55,19 @@ def all_of(watch: Watch, *, drains: bool) -> list[tuple[str, int]]:
         due = watch.next_deadline(1000.0)
         if watch.drained if drains else due is None or due > 1000.0:
             return seen(found)
+
+
+def count_of_judged(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list to which each judged match is added."""
+    judged: list[Any] = []
+    matched = watch.detectors.matched
+
+    def counted(*given: Any) -> list[Detected]:
+        judged.append(given)
+        return matched(*given)
+
+    monkeypatch.setattr(watch.detectors, "matched", counted)
+    return judged
 
 
 @given(LINES, st.integers(1, 5), st.booleans())
@@ -81,19 +98,43 @@ def test_a_look_takes_a_bounded_number_of_lines(output: Path) -> None:
     watch.close()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_of_lines_with_one_pattern_of_all_that_are_needed_the_newest_is_judged(
+    output: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    output.write_text(f"worse{end}" * 100_000 + "odd 7\n" + "worse\n" * 100_000)
+    watch = Watch(RULES, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
+    judged = count_of_judged(watch, monkeypatch)
+    found = all_of(watch, drains=True)
+    place = (len("worse") + len(end)) * 100_000
+    assert found == [("ODD", place), ("BOTH", place)]
+    assert len(judged) < 50_000  # lines of the piece in which both stand
+    watch.close()
+
+
+def test_a_look_at_the_rest_of_the_output_takes_a_bounded_number_of_lines(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a program's end one look took 64 MB: 25 s without an ear for a signal."""
+    output.write_text("odd\nworse\n" * 10 * MOST_MATCHES)
+    watch = Watch(RARE, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
+    judged = count_of_judged(watch, monkeypatch)
+    looks = 0
+    while not watch.drained:
+        before = len(judged)
+        assert watch.drain(1000.0) == []
+        looks += 1
+        assert len(judged) - before <= MOST_MATCHES
+    assert len(judged) == 20 * MOST_MATCHES and looks >= 20
+    watch.close()
+
+
 def test_a_settled_exception_is_raised_no_more_and_costs_no_look_at_each_line(
     output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output.write_text("bad\n")
     watch = Watch(RULES, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
-    judged = []
-    matched = watch.detectors.matched
-
-    def counted(*given: Any) -> list[Detected]:
-        judged.append(given)
-        return matched(*given)
-
-    monkeypatch.setattr(watch.detectors, "matched", counted)
+    judged = count_of_judged(watch, monkeypatch)
     assert seen(watch.poll(1000.0)) == [("BAD", 0)]
     watch.settle(frozenset({"BAD"}))
     with output.open("a") as file:

@@ -177,6 +177,10 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return the patterns for which one line raises this detection; None for none."""
         return None
 
+    def needs_all(self) -> bool:
+        """Whether this detection is raised by lines of which each has another pattern, the newest of each."""
+        return False
+
     def starved(self, taken: frozenset[Pattern]) -> bool:
         """Whether this detection is never raised if a line with any pattern of ``taken`` ends the attempt."""
         return False

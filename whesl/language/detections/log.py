@@ -89,6 +89,9 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         alone = self.times == 1 and (self.require is Require.ANY or len(self.patterns) == 1)
         return self.reads() if alone else None
 
+    def needs_all(self) -> bool:
+        return self.require is Require.ALL and len(self.patterns) > 1 and self.times == 1
+
     def starved(self, taken: frozenset[Pattern]) -> bool:
         needed = any if self.require is Require.ALL and len(self.patterns) > 1 else all
         return needed(pattern in taken for pattern in self.patterns)

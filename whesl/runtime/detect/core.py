@@ -102,17 +102,18 @@ class Detectors:
             wanted.setdefault(output, {}).update(dict.fromkeys(self._decisive.patterns))
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
-    def only_last(self) -> frozenset[Pattern]:
-        """Return the patterns of which only the last match counts: signs of life, which reset hang timers.
+    def few_count(self) -> tuple[frozenset[Pattern], frozenset[Pattern]]:
+        """Return the patterns of which only the last match counts, and those of which all have to be seen.
 
-        Patterns of settled exceptions are included, since none of their matches counts.
+        The former are signs of life, which reset hang timers, and patterns of settled exceptions, of which no
+        match counts. Of the latter only the first and the last match in a row count.
         """
-        last, counted = set[Pattern](), set[Pattern]()
+        last, lone, counted = set[Pattern](), set[Pattern](), set[Pattern]()
         for exception, kind in self._kinds:
             if (reads := kind.reads()) is not None:
-                settled = kind.sign_of_life or exception in self._settled
-                (last if settled else counted).update(reads.patterns)
-        return frozenset(last - counted)
+                always = kind.sign_of_life or exception in self._settled
+                (last if always else lone if kind.needs_all() else counted).update(reads.patterns)
+        return frozenset(last - lone - counted), frozenset(lone - counted)
 
     def settle(self, exceptions: Set[str]) -> bool:
         """Stop raising some exceptions for this attempt's output; return whether this changes anything.

@@ -29,7 +29,7 @@ EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
 CARRIED_MOST = 1 << 14  # the most bytes of an unfinished line that ``pass_over`` scans again
-LINES_BACK = 32  # lines at a block's end that are searched for the last match of an expression
+LINES_AT_ENDS = 32  # lines at a block's ends that are searched for the first or last match of an expression
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,18 @@ class MatchStream:
         """Return the bytes of the unfinished line; None when ``pass_over`` cannot continue from them.
 
         Args:
-            latest: patterns of which only the last match counts.
+            latest: patterns that ``pass_over`` will be told of.
         """
         usual = self._reported <= latest and self._line_offset == self._start
         return self._carry if usual and len(self._carry) <= CARRIED_MOST else None
 
     def pass_over(
-        self, text: bytearray, view: memoryview, length: int, latest: Set[int] = frozenset()
+        self,
+        text: bytearray,
+        view: memoryview,
+        length: int,
+        latest: Set[int] = frozenset(),
+        lone: Set[int] = frozenset(),
     ) -> list[Match] | None:
         """Handle bytes with few or no matches; return None without a change where ``feed`` is needed.
 
@@ -167,6 +172,7 @@ class MatchStream:
             view: a view of ``text``.
             length: the number of valid bytes in it.
             latest: patterns of which only the last match counts; earlier matches of these are left out.
+            lone: patterns of which, where no other one of them matches, the first and the last match count.
         """
         last = length
         matches: list[Match] = []
@@ -174,15 +180,23 @@ class MatchStream:
         engine = self._matcher.engine
         if engine is not None:
             if text.find(b"\r", 0, length) >= 0:
-                return None
+                text = text[:length].replace(b"\r", b"\n")
+                view = memoryview(text)
             last = text.rfind(b"\n", 0, length) + 1
             block = bytes(view[:length])  # hyperscan accepts bytes only
             if not engine.silent(block):
-                found = engine.present(block) if latest else []
-                if not found or not latest >= set(found):
+                found = engine.present(block) if latest or lone else []
+                others = set(found) - latest
+                if not found or len(others) > 1 or not others <= lone:
                     return None
-                if not self._latest(engine, text, view, last, found, matches):
-                    return None
+                for pattern in found:
+                    places = self._lines_at_ends(engine, text, view, last, pattern, pattern in others)
+                    if places is None:
+                        return None
+                    for start, end in places:
+                        if start or pattern not in self._reported:
+                            line, offset = bytes(view[start:end]), self._start + start
+                            matches.append(self._matcher.make(pattern, line, offset, offset))
                 # In an unfinished line, only literals are settled before the line's end.
                 begun = bytes(view[last:length])
                 reported = set(engine.literals(begun)) if begun else set()
@@ -199,37 +213,38 @@ class MatchStream:
         self._scanned = length - last
         return matches
 
-    def _latest(
-        self,
-        engine: Engine,
-        text: bytearray,
-        view: memoryview,
-        last: int,
-        found: Sequence[int],
-        matches: list[Match],
-    ) -> bool:
-        """Add the last line of ``text[:last]`` that holds each pattern; False when it is not near the end."""
-        for pattern in found:
-            literal = self._matcher.literals.get(pattern)
-            end = last
-            if literal is not None:
-                place = text.rfind(literal, 0, last)
-                if place < 0:
-                    continue
-                end = text.find(b"\n", place) + 1
-            for _ in range(LINES_BACK):
-                if not end:
+    def _lines_at_ends(
+        self, engine: Engine, text: bytearray, view: memoryview, last: int, pattern: int, lone: bool
+    ) -> list[tuple[int, int]] | None:
+        """Return the place of the last line that holds a pattern, and of the first for a lone one, in order.
+
+        The lines are those of ``text[:last]``. None when such a line is not near the beginning or the end.
+        """
+        literal = self._matcher.literals.get(pattern)
+        start, end = 0, last
+        if literal is not None:
+            place = text.rfind(literal, 0, last)
+            if place < 0:
+                return []
+            start = text.rfind(b"\n", 0, text.find(literal)) + 1
+            end = text.find(b"\n", place) + 1
+        places = []
+        for forward in (True, False) if lone else (False,):
+            for _ in range(LINES_AT_ENDS):
+                if start >= end:
                     break
-                start = text.rfind(b"\n", 0, end - 1) + 1
-                if pattern in engine.line(view[start : end - 1]):
-                    if start or pattern not in self._reported:
-                        line, offset = bytes(view[start : end - 1]), self._start + start
-                        matches.append(self._matcher.make(pattern, line, offset, offset))
+                if forward:
+                    line = start, text.find(b"\n", start)
+                    start = line[1] + 1
+                else:
+                    line = text.rfind(b"\n", 0, end - 1) + 1, end - 1
+                    end = line[0]
+                if pattern in engine.line(view[slice(*line)]):
+                    places.append(line)
                     break
-                end = start
             else:
-                return False
-        return True
+                return None
+        return places
 
     def finish(self) -> list[Match]:
         """End the unfinished line, as at the end of an attempt or of a rotated file."""

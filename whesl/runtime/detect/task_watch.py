@@ -36,31 +36,39 @@ class _Reading:
     """One file and its sources (stdout and stderr are often the same file)."""
 
     def __init__(
-        self, path: str, sources: list[Source], matcher: Matcher, offset: int, only_last: Set[Pattern]
+        self,
+        path: str,
+        sources: list[Source],
+        matcher: Matcher,
+        offset: int,
+        few: tuple[Set[Pattern], Set[Pattern]],
     ) -> None:
         self.path = path
         self.sources = sources
         self.matcher = matcher
         self.stream: MatchStream = matcher.open(offset)
         self.latest: frozenset[int] = frozenset()
-        self.take_last(only_last)
+        self.lone: frozenset[int] = frozenset()
+        self.take_few(few)
 
-    def take_last(self, of: Set[Pattern]) -> None:
-        """Set the patterns of which only the last match counts, where no other pattern matches."""
-        self.latest = frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of)
+    def take_few(self, few: tuple[Set[Pattern], Set[Pattern]]) -> None:
+        """Set the patterns of which few matches count (``Detectors.few_count``)."""
+        self.latest, self.lone = (
+            frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of) for of in few
+        )
 
     def feed(self, data: bytes, offset: int) -> list[Match]:
         """Return the matches in the next bytes; after many, the rest stays unread (``next_offset``)."""
-        if not self.latest:
+        if not self.latest and not self.lone:
             return self.stream.feed(data, offset, MOST_MATCHES)
         matches: list[Match] = []
         for begin in range(0, len(data), SKIM_SIZE):
             part = data[begin : begin + SKIM_SIZE]
-            carried = self.stream.carried(self.latest)
+            carried = self.stream.carried(self.latest | self.lone)
             passed = None
             if carried is not None and offset + begin == self.stream.next_offset:
                 text = carried + part
-                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest)
+                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest, self.lone)
             if passed is not None:
                 matches += passed
                 continue
@@ -208,7 +216,7 @@ class Watch:
         """Read the output that existed at the first call; call it until ``drained`` is True.
 
         This is for the end of an attempt, before its exit status is judged. Each call returns after a find,
-        or after many bytes. At the end, unfinished lines are judged as they are.
+        or after many bytes or matches. At the end, unfinished lines are judged as they are.
         """
         found: list[Detected] = []
         if self._left is None or self.drained:
@@ -221,6 +229,8 @@ class Watch:
             found += more
             self._left -= taken
             self.drained = not chunks or self._left <= 0
+            if taken < sum(len(chunk.data) for chunk in chunks):
+                break  # many matches were found
         if self.drained:
             for reading in self._readings.values():
                 found += self._judge(reading, reading.stream.finish(), now)
@@ -229,9 +239,9 @@ class Watch:
     def settle(self, exceptions: Set[str]) -> None:
         """Stop raising some exceptions for this attempt's output (``Detectors.settle``)."""
         if self.detectors.settle(exceptions):
-            only_last = self.detectors.only_last()
+            few = self.detectors.few_count()
             for reading in self._readings.values():
-                reading.take_last(only_last)
+                reading.take_few(few)
 
     def new_attempt(
         self,
@@ -378,8 +388,8 @@ class Watch:
         begin = self._tailer.follow(
             path, offset, own=known is not None, position=self._before.get(path), pattern=pattern
         )
-        only_last = self.detectors.only_last()
-        self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
+        few = self.detectors.few_count()
+        self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, few)
 
     def _take_names(self, now: float, *, force: bool = False) -> None:
         """Search for new files that match a pattern of names; they are read from their beginning."""
