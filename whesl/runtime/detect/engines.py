@@ -136,8 +136,12 @@ class Hyperscan(Engine):
         single = multiline | int(_hyperscan.HS_FLAG_SINGLEMATCH)
         self._stopped = _hyperscan.ScanTerminated
         self._blocks = _database(every, multiline)
-        self._line = _database(every, single)
+        self._for_lines = functools.partial(_database, every, single)
         self._literals = _database(literals, single) if literals else None
+
+    @functools.cached_property
+    def _line(self) -> Any:
+        return self._for_lines()
 
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         places: list[int] = []

@@ -124,16 +124,16 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: the findings, in the order of files and lines; only a limited number of each entry is kept.
         progress: the lines of steady work in the last part of each file.
-        counts: number of lines in which each entry was found, by the entry's name.
         last_lines: number of lines of each file.
         accounting: the resource manager's record; None where it is unknown.
+        left_out: names of the entries that were found in more lines than ``findings`` has.
     """
 
     findings: tuple[Finding, ...]
     progress: tuple[Progress, ...] = ()
-    counts: dict[str, int] = {}
     last_lines: tuple[int, ...] = ()
     accounting: Accounting | None = None
+    left_out: frozenset[str] = frozenset()
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,6 +154,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         sure: the confidence in the cause, 0 to 1.
         candidates: all candidates including the cause, the best first.
         consequences: the findings that the cause explains.
+        more: whether the log has more consequences than that.
         unusual: (file, line, text) of lines unlike the others, where the cause is unknown.
         told: the resource manager's record of the job as a line; empty where it was not asked.
     """
@@ -164,5 +165,6 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     sure: float
     candidates: tuple[Candidate, ...] = ()
     consequences: tuple[Finding, ...] = ()
+    more: bool = False
     unusual: tuple[tuple[str, int, str], ...] = ()
     told: str = ""

@@ -7,7 +7,7 @@ from typing import Any
 from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding
 from whesl.runtime.diagnose.rule import rule
 
-SHOWN = 200  # greatest number of listed consequences; all are counted
+SHOWN = 200  # greatest number of listed consequences
 
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -20,6 +20,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "sure": diagnosis.sure,
         "consequences": [_consequence(finding) for finding in diagnosis.consequences[:SHOWN]],
         "consequences_in_all": len(diagnosis.consequences),
+        "consequences_are_more": diagnosis.more,
         "candidates": [_candidate(candidate) for candidate in diagnosis.candidates],
         "unusual": [{"file": file, "line": line, "text": text} for file, line, text in diagnosis.unusual],
         "manager": diagnosis.told,

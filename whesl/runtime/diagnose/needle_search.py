@@ -6,11 +6,12 @@ the first quarter of a mebibyte; a compiled engine searches the rest of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 
 from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical
-from whesl.runtime.diagnose.needles import Needle
+from whesl.runtime.diagnose.needles import Needle, Passed, Surroundings, surroundings
 
 _FIRST = 256 << 10  # bytes that are searched without a compiled engine
 _CALL = 500  # bytes that each search counts in addition to its text
@@ -33,9 +34,10 @@ class NeedleSearch(Engine):
         self._needles = [
             (_shown(needle.text.encode())[case], case, needle.begins, needle.ends) for needle, case in needles
         ]
-        self._forms = [Canonical(needle.expression(case).encode(), None, {}) for needle, case in needles]
+        self._given = needles
         self._engine = engine
         self._compiled: Engine | None = None
+        self._blocks: Engine | None = None  # finds the lines with needles, except those passed over
         self._left = _FIRST
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
@@ -56,7 +58,7 @@ class NeedleSearch(Engine):
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         compiled = self._after(end - begin)
         if compiled is not None:
-            return compiled._candidates(text, begin, end)
+            return (self._blocks or compiled)._candidates(text, begin, end)
         places: list[int] = []
         budget = max(_HITS, (end - begin) // _BYTES_A_HIT)
         shown = _shown(text[begin:end])
@@ -70,8 +72,48 @@ class NeedleSearch(Engine):
         """Count some bytes, and return the compiled engine if they exceed the first part, else None."""
         self._left -= size + _CALL
         if self._left < 0 and self._compiled is None:
-            self._compiled = make_engine(self._forms, self._engine)
+            self._compiled = self._made(needle.expression(case) for needle, case in self._given)
         return self._compiled
+
+    def surroundings(self, number: int, line: bytes) -> list[tuple[int, Surroundings]]:
+        """Return the begin of each occurrence of a needle in a line, and what surrounds it there."""
+        length = len(self._given[number][0].text)
+        return [
+            (end - length, surroundings(line, end - length, end)) for end in self._ends(number, _shown(line))
+        ]
+
+    def passing_over(self, passed: Mapping[int, Passed]) -> NeedleSearch:
+        """Return a search that does not report a line if all its needles stand in known surroundings.
+
+        Args:
+            passed: the surroundings, by the number of the needle.
+        """
+        found = []
+        for some in (set(passed), set(range(len(self._given))) - set(passed)):
+            kept = self._parts(some) | {number for number in some & set(passed) if passed[number].first}
+            found += [
+                needle.expression(case, passed.get(number))
+                for number, (needle, case) in enumerate(self._given)
+                if number in kept
+            ]
+        self._after(_FIRST)
+        other = copy(self)
+        other._blocks = self._made(found)
+        return other
+
+    def _parts(self, numbers: Collection[int]) -> set[int]:
+        """Return the needles of which each of the others contains one, so that each line has one of them."""
+        kept: dict[int, str] = {}
+        lower = {number: self._given[number][0].text.lower() for number in numbers}
+        for number, text in sorted(lower.items(), key=lambda each: len(each[1])):
+            needle, any_case = self._given[number]
+            near = (self._given[part] for part, short in kept.items() if short in text)
+            if not any(part.is_in(needle, case, any_case) for part, case in near):
+                kept[number] = text
+        return set(kept)
+
+    def _made(self, expressions: Iterable[str]) -> Engine:
+        return make_engine([Canonical(text.encode(), None, {}) for text in expressions], self._engine)
 
     def _present(self, text: bytes) -> list[int]:
         shown = _shown(text)

@@ -53,6 +53,26 @@ _COMMON = frozenset(
 )
 
 
+_END = r"\n"
+_AROUND = 4  # greatest number of bytes before and after a needle that tell it from the same one elsewhere
+NUMBER = re.compile(rb"[0-9A-Fa-f]*[0-9][0-9A-Fa-f]*")
+
+Symbols = tuple[str, ...]  # contents of classes of characters
+Surroundings = tuple[Symbols, Symbols]  # before and after a needle, from the needle on
+
+
+class Passed(NamedTuple):
+    """The surroundings of a needle in lines that are passed over.
+
+    Attributes:
+        around: the surroundings.
+        first: whether such a line begins with the needle, so that what follows tells it from other lines.
+    """
+
+    around: frozenset[Surroundings]
+    first: bool
+
+
 class Needle(NamedTuple):
     """A text, and whether a word begins with it and ends with it."""
 
@@ -60,12 +80,78 @@ class Needle(NamedTuple):
     begins: bool = False
     ends: bool = False
 
-    def expression(self, ignore_case: bool) -> str:
-        """Return an expression that finds the needle."""
-        body = re.escape(self.text).replace("\\\n", "")
-        return f"{'(?i)' if ignore_case else ''}{'' if not self.begins else chr(92) + 'b'}{body}" + (
-            "\\b" if self.ends else ""
-        )
+    def expression(self, ignore_case: bool, passed: Passed | None = None) -> str:
+        """Return an expression that finds the needle.
+
+        Args:
+            ignore_case: whether the case is ignored.
+            passed: surroundings in which the needle is passed over.
+        """
+        body = "\\b" * self.begins + re.escape(self.text).replace("\\\n", "") + "\\b" * self.ends
+        if passed is not None and passed.first:
+            body += _unlike({after for _, after in passed.around}, "$")
+        elif passed is not None:
+            body = _unlike({before for before, _ in passed.around}, "^") + body
+        return f"{'(?i)' if ignore_case else ''}{body}"
+
+    def is_in(self, other: Needle, ignore_case: bool, others: bool) -> bool:
+        """Whether each text with another needle contains this one.
+
+        Args:
+            other: the other needle.
+            ignore_case, others: whether the case of this needle, and of the other one, is ignored.
+        """
+        if others and not ignore_case:
+            return False
+        text = other.text.lower() if ignore_case else other.text
+        begin = text.find(self.text.lower() if ignore_case else self.text)
+        end = begin + len(self.text)
+        begins = not self.begins or (other.begins if begin == 0 else not _worded(text[begin - 1]))
+        ends = not self.ends or (other.ends if end == len(text) else not _worded(text[end]))
+        return begin >= 0 and begins and ends
+
+
+def surroundings(line: bytes, begin: int, end: int) -> Surroundings:
+    """Return what surrounds a needle in a line, up to the next numbers, as symbols from the needle on.
+
+    Args:
+        line: the line without its end.
+        begin, end: the offsets of the needle.
+    """
+    before = NUMBER.sub(b"\n", line[max(0, begin - _AROUND) : begin])[::-1]
+    return _symbols(before, begin <= _AROUND), _symbols(
+        NUMBER.sub(b"\n", line[end : end + _AROUND]), end + _AROUND >= len(line)
+    )
+
+
+def _symbols(text: bytes, whole: bool) -> Symbols:
+    """Return the symbols of a text up to its first number; a number is a line end in it.
+
+    Args:
+        text: the text.
+        whole: whether the line has no more than that.
+    """
+    words, number, _ = text.partition(b"\n")
+    last = ["0-9A-Fa-f"] if number else [_END] if whole else []
+    return tuple([f"\\x{byte:02x}" for byte in words] + last)
+
+
+def _unlike(some: Iterable[Symbols], bound: str) -> str:
+    """Return an expression for all that does not begin with one of some texts; before a needle it ends so.
+
+    Args:
+        some: the texts.
+        bound: the expression for the line's end in this direction, ``^`` or ``$``.
+    """
+    rests: dict[str, list[Symbols]] = {}
+    for first, *rest in some:
+        rests.setdefault(first, []).append(tuple(rest))
+    found = [f"[^{''.join(rests)}\\n]", *([bound] if _END not in rests else [])]
+    for symbol, deeper in rests.items():
+        if all(deeper):
+            inner = _unlike(deeper, bound)
+            found.append(f"{inner}[{symbol}]" if bound == "^" else f"[{symbol}]{inner}")
+    return f"(?:{'|'.join(found)})"
 
 
 def needles(expression: str) -> tuple[Needle, ...]:

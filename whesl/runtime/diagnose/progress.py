@@ -44,30 +44,27 @@ class Tail:
     """The last bytes of a file, with the number of their first line."""
 
     def __init__(self) -> None:
-        self._blocks: deque[tuple[bytes, int, int, int]] = deque()
+        self._blocks: deque[tuple[bytes, int]] = deque()
         self._size = 0
 
-    def add(self, data: bytes, begin: int, end: int, behind: int) -> None:
+    def add(self, text: bytes, behind: int) -> None:
         """Add whole lines.
 
         Args:
-            data: bytes that contain the lines.
-            begin, end: the offsets of the lines in ``data``.
+            text: the lines.
             behind: the number of the line after the last one, from 1.
         """
-        if end - begin > KEPT:  # only the end of a large part is kept
-            begin = data.find(b"\n", end - KEPT, end) + 1
-            data, begin, end = data[begin:end], 0, end - begin
-        self._blocks.append((data, begin, end, behind))
-        self._size += end - begin
-        while (rest := self._size - (self._blocks[0][2] - self._blocks[0][1])) >= KEPT:
+        if len(text) > KEPT:  # only the end of a large part is kept
+            text = text[text.find(b"\n", len(text) - KEPT) + 1 :]
+        self._blocks.append((text, behind))
+        self._size += len(text)
+        while (rest := self._size - len(self._blocks[0][0])) >= KEPT:
             self._blocks.popleft()
             self._size = rest
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yield the kept parts, each of whole lines, with the number of its first line."""
-        for data, begin, end, behind in self._blocks:
-            text = data[begin:end]
+        for text, behind in self._blocks:
             yield text, behind - text.count(b"\n")
 
     def lines(self) -> Iterator[tuple[int, str]]:

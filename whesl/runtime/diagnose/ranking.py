@@ -77,14 +77,14 @@ def diagnose(observed: Observed) -> Diagnosis:
     first = _most_telling(living)
     rest = [candidate for candidate in living if candidate is not first]
     cause = msgspec.structs.replace(first, finding=located(first.finding, observed))
-    return Diagnosis(
+    found = Diagnosis(
         outcome=Outcome.FAILED,
         cause=cause,
         advice=_advice(cause.finding),
         sure=_sure(first, rest),
         candidates=(cause, *rest[: _CANDIDATES - 1]),
-        consequences=_consequences(first.finding, observed),
     )
+    return _with_consequences(found, first.finding, observed)
 
 
 class _Weighing:
@@ -324,16 +324,16 @@ def _most_telling(living: Sequence[Candidate]) -> Candidate:
     return max(same, key=lambda c: c.score, default=first)
 
 
-def _consequences(cause: Finding, observed: Observed) -> tuple[Finding, ...]:
-    return tuple(
+def _with_consequences(diagnosis: Diagnosis, cause: Finding, observed: Observed) -> Diagnosis:
+    found = tuple(
         finding
         for finding in observed.findings
         if finding.entry.role in (Role.CAUSE, Role.SYMPTOM)
-        and (finding.number, finding.line) != (cause.number, cause.line)
-        and (
-            (finding.number, finding.line) > (cause.number, cause.line) or finding.entry.role is Role.SYMPTOM
-        )
+        and _place(finding) != _place(cause)
+        and (_place(finding) > _place(cause) or finding.entry.role is Role.SYMPTOM)
     )
+    more = any(finding.entry.name in observed.left_out for finding in found)
+    return msgspec.structs.replace(diagnosis, consequences=found, more=more)
 
 
 def _advice(finding: Finding) -> Advice:
@@ -379,15 +379,15 @@ def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagn
     finding = located(finding, observed)
     told = "it is unlike the job's other lines, its words tell of trouble, and the program ends after it"
     candidate = Candidate(finding=finding, score=_GUESS, reasons=(told,))
-    return msgspec.structs.replace(
+    found = msgspec.structs.replace(
         diagnosis,
         outcome=Outcome.FAILED,
         cause=candidate,
         advice=_advice(finding),
         sure=_GUESS / 100,
         candidates=(candidate, *diagnosis.candidates),
-        consequences=_consequences(finding, observed),
     )
+    return _with_consequences(found, finding, observed)
 
 
 def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:

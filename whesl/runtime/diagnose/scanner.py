@@ -7,7 +7,7 @@ its labels (``3: Killed`` becomes ``Killed``), and then tried with the expressio
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
@@ -27,7 +27,6 @@ from whesl.runtime.diagnose.vocabulary import Role
 
 LONGEST = 1 << 20  # bytes of a line; a longer line is searched in pieces
 _FIRST, _LAST = 200, 50  # kept findings of one entry: the first ones and the last ones
-_PIECE = 128 << 10  # bytes of a block that is searched at once
 _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
@@ -83,7 +82,7 @@ class Knowledge:
                 users.setdefault((needle, ignore_case), []).append(number)
         self._users = list(users.values())
         self._searchers: dict[int, Callable[[bytes], dict[str, bytes] | None]] = {}
-        self.scan: Engine = NeedleSearch(list(users), engine)
+        self.scan = NeedleSearch(list(users), engine)
 
     def found(self, needles: Iterable[int], text: str, whole: str) -> list[tuple[Entry, dict[str, str]]]:
         """Return the entries found in a line, with the captures of their groups.
@@ -151,12 +150,11 @@ class Scanner:
         self._knowledge = knowledge
         self._endings = endings
         self._breaks = Breaks()
-        self._storms = Storms(knowledge.scan.line)
-        self._ending_storms = Storms(endings.scan.line)
+        self._storms = Storms(knowledge.scan)
+        self._ending_storms = Storms(endings.scan)
         self._first: dict[tuple[str, bool], list[Finding]] = {}
         self._last: dict[str, deque[Finding]] = {}
-        self._counts: Counter[str] = Counter()
-        self._progress: list[Progress] = []
+        self._left_out: set[str] = set()
         self._tails: list[Tail] = []
         self._lines: list[int] = []
 
@@ -183,22 +181,22 @@ class Scanner:
                 self._carry = joined
                 return
             self._carry = b""
-            self._block(joined if end else joined + b"\n", 0, len(joined) + (not end))
+            self._block(joined if end else joined + b"\n")
             self._line -= not end  # a break inside a long line is not counted
         if begin < end:
-            self._block(data, begin, end)
+            self._block(data[begin:end])
         if end:
             self._carry = data[end:]
 
     def finish(self) -> None:
         """Search the rest of the file and end it."""
         if self._carry:
-            self._block(self._carry + b"\n", 0, len(self._carry) + 1)
+            self._block(self._carry + b"\n")
             self._carry = b""
         self._lines.append(self._line - 1)
         self._tails.append(self._tail)
         for text, line in self._tail.blocks():
-            self._pieces(self._endings, self._ending_storms, text, 0, len(text), line)
+            self._search(self._endings, self._ending_storms, text, line)
 
     def observed(self) -> Observed:
         """Return the findings of all files."""
@@ -214,53 +212,37 @@ class Scanner:
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
-            counts=dict(self._counts + self._storms.counts + self._ending_storms.counts),
             last_lines=tuple(self._lines),
+            left_out=frozenset(self._left_out | self._storms.names | self._ending_storms.names),
         )
 
     def tails(self) -> list[Tail]:
         """Return the last part of each file."""
         return self._tails
 
-    def _block(self, data: bytes, begin: int, end: int) -> None:
-        """Search the whole lines between two offsets of some bytes."""
-        if data.find(b"\x1b", begin, end) >= 0:
-            data = COLOUR.sub(b"", data[begin:end])
-            begin, end = 0, len(data)
-        self._line = self._pieces(self._knowledge, self._storms, data, begin, end, self._line)
-        self._tail.add(data, begin, end, self._line)
+    def _block(self, text: bytes) -> None:
+        """Search whole lines."""
+        if b"\x1b" in text:
+            text = COLOUR.sub(b"", text)
+        self._search(self._knowledge, self._storms, text, self._line)
+        self._line += self._breaks.count(text)
+        self._tail.add(text, self._line)
 
-    def _pieces(
-        self, knowledge: Knowledge, storms: Storms, data: bytes, begin: int, end: int, line: int
-    ) -> int:
-        """Search whole lines piece by piece, so that storms found in one piece are skipped in the next.
+    def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:
+        """Search whole lines.
 
         Args:
             knowledge: the messages to look for.
-            storms: the lines that are only counted.
-            data: bytes that contain the lines.
-            begin, end: the offsets of the lines in ``data``.
-            line: the number of the first line.
-
-        Returns:
-            The number of the line after the last one.
+            storms: the lines that are not judged any more.
+            text: the lines.
+            first: the number of the first line.
         """
-        while begin < end:
-            stop = data.rfind(b"\n", begin, min(end, begin + _PIECE)) + 1 or data.index(b"\n", begin) + 1
-            piece = data[begin:stop]
-            lines = self._breaks.count(piece)
-            self._search(knowledge, storms, storms.take_out(piece, lines), line)
-            line += lines
-            begin = stop
-        return line
-
-    def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:
         shown = text.replace(b"\r", b"\n") if b"\r" in text else text
         at, line = 0, first
-        for start, stop, found in knowledge.scan.lines(shown, 0, len(shown)):
+        for start, stop, found in storms.search.lines(shown, 0, len(shown)):
             line += text.count(b"\n", at, start)
             at = start
-            content = storms.whole(shown[start:stop])
+            content = shown[start:stop]
             if storms.holds(content, found):
                 continue
             previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
@@ -269,8 +251,8 @@ class Scanner:
                 _decoded(content),
                 line,
                 found,
-                _decoded(storms.whole(previous[-_TEXT:])),
-                _decoded(storms.whole(shown[stop + 1 : stop + 1 + _TEXT])),
+                _decoded(previous[-_TEXT:]),
+                _decoded(shown[stop + 1 : stop + 1 + _TEXT]),
             )
             storms.judged(content, found, names)
 
@@ -321,12 +303,14 @@ class Scanner:
         return tuple(entry.name for entry, _ in best.values())
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
-        self._counts[entry.name] += 1
         first = self._first.setdefault((entry.name, finding.warned), [])
         if len(first) < _FIRST:
             first.append(finding)
-        else:
-            self._last.setdefault(entry.name, deque(maxlen=_LAST)).append(finding)
+            return
+        last = self._last.setdefault(entry.name, deque(maxlen=_LAST))
+        if len(last) == _LAST:
+            self._left_out.add(entry.name)
+        last.append(finding)
 
     def _finding(
         self, entry: Entry, captured: dict[str, str], cleaned: Cleaned, text: str, line: int

@@ -99,7 +99,7 @@ def _folded(diagnosis: Diagnosis) -> Iterator[str]:
     ranks = {finding.rank for finding in diagnosis.consequences if finding.rank is not None}
     of = f" of {len(ranks)} ranks" if len(ranks) > 1 else ""
     count = len(diagnosis.consequences)
-    yield f"{count} line{'s' if count != 1 else ''}{of}"
+    yield f"{'at least ' if diagnosis.more else ''}{count} line{'s' if count != 1 else ''}{of}"
     kinds = Counter(finding.entry.means for finding in diagnosis.consequences)
     for means, times in kinds.most_common(3):
         yield f"{times} x {means}"
