@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from whesl.model.states import NodeState, TaskState
 from whesl.runtime.isolator import resume, succession
 from whesl.runtime.isolator.core.events_and_commands import AttemptExited, StartAttempt
 from whesl.runtime.isolator.succession import Course, Look, course
-from whesl.runtime.isolator.task.taskdir import Job
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking.takeover_lock import Owner
 from whesl.runtime.node_agent.messages import LinkFile
 from whesl.runtime.node_agent.succession import Succession
 from whesl.runtime.wire.keys import LinkKeys
@@ -79,6 +82,20 @@ def test_a_step_gets_the_variables_of_the_jobs_script() -> None:
     assert kept == script
     step = SlurmAllocation({**STEP, "SLURM_STEP_ID": "4", "SRUN_DEBUG": "3", "HOME": "/h"})
     assert step.script_environment(kept) == {**script, "SLURMD_NODENAME": "n2", "HOME": "/h"}
+
+
+@pytest.mark.parametrize("node", ["n1", "n3"])
+def test_only_the_lost_node_s_lock_is_broken(tmp_path: Path, node: str) -> None:
+    """Another successor had the lock, not yet in job.json: it lost it, ended, and nobody had the task."""
+    directory = TaskDir(tmp_path / "task")
+    directory.make()
+    directory.job_file.write_bytes(msgspec.json.encode(job(own_node="n1")))
+    earlier = takeover_lock.take(str(directory.lock_file), Owner(host=f"{node}.site", pid=7))
+    taken = succession._locked(directory, job(own_node="n1"), "n2")
+    assert (taken is not None) is (node == "n1")
+    assert takeover_lock.lost(str(directory.lock_file), 1) is (node == "n1")
+    for descriptor in (earlier, *(taken or ())[1:]):
+        os.close(descriptor)
 
 
 def test_the_attempt_goes_on_with_a_spare_in_the_lost_nodes_place(world: Callable[..., World]) -> None:

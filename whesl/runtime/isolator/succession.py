@@ -179,12 +179,18 @@ def _state(allocation: Allocation, node: str) -> NodeState:
 
 
 def _locked(directory: TaskDir, job: Job, own: str) -> tuple[Job, int] | None:
-    """Take the task's lock, and name this node in ``job.json``; None where another process was faster."""
+    """Take the task's lock, and name this node in ``job.json``; None where another process was faster.
+
+    Only an owner on the lost node is dead: on any other it is a faster successor, which ``job.json`` does not
+    name yet.
+    """
     setup = job.setup
     owner = directory.owner()
     try:
-        if owner is not None and (owner.here or not directory.break_lock(owner, setup)):
-            return None
+        if owner is not None:
+            dead = owner.host.partition(".")[0] == setup.own_node.partition(".")[0] and not owner.here
+            if not dead or not directory.break_lock(owner, setup):
+                return None
         lock = directory.lock(setup)
     except HeldError:
         return None
