@@ -25,10 +25,9 @@ MPICC = shutil.which("mpicc")
 NODES, RANKS, CELLS = 4, 8, 100
 FOREVER = 1_000_000
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "NODE_FAIL")
-MPI = "export OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1"
 SCRIPT = f"""\
 cd {{place}}
-{MPI} WHESL_HOME={{place}}/home WHESL_CKPT_PATIENCE=30
+export WHESL_HOME={{place}}/home WHESL_CKPT_PATIENCE=30
 {{python}} -m whesl ckpt run --name job --dir {{place}}/checkpoints -- \\
   srun --overlap --mpi=pmix --ntasks={RANKS} {{options}} {{program}} {CELLS} {{steps}} {{pause}}
 echo "status $?"

@@ -28,7 +28,7 @@ import psutil
 from tests.equipment.cluster_bed import Bed
 from tests.equipment.free_ports import free_ports
 from tests.equipment.install_slurm import PATH, SlurmBedError, missing, prefix
-from tests.equipment.slurmnet import NodeNetwork
+from tests.equipment.slurmnet import OPEN_MPI, NodeNetwork
 from whesl.managers.resource.slurm.releases import Release, release
 
 Mode = Literal["pid", "net", "host"]
@@ -152,10 +152,10 @@ class SlurmBed(Bed):
     @property
     def environment(self) -> dict[str, str]:
         """The environment that makes Slurm's commands talk to this cluster (and to no enclosing job)."""
-        outer = {
-            k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SALLOC", "WHESL"))
-        }
-        return {**outer, "SLURM_CONF": str(self.conf), "PATH": PATH, "TMPDIR": str(self.local)}
+        foreign = ("SLURM", "SBATCH", "SALLOC", "WHESL")
+        outer = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+        own = {"SLURM_CONF": str(self.conf), "PATH": PATH, "TMPDIR": str(self.local)}
+        return {**outer, **({} if self.mode == "net" else OPEN_MPI), **own}
 
     @property
     def address(self) -> str:

@@ -10,6 +10,15 @@ from collections.abc import Sequence
 
 from tests.equipment.install_slurm import PATH, SlurmBedError
 
+# For Open MPI with several nodes on one host and few CPUs. Ranks would also connect over the bridges of other
+# clusters on this host, and wait for ever when one of them ends: LAMMPS stood still so.
+OPEN_MPI = {
+    "OMPI_MCA_btl": "tcp,self",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl_tcp_if_include": "lo",
+}
+
 
 class NodeNetwork:
     """The networks of one cluster. Needs root.

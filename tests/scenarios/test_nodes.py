@@ -16,7 +16,6 @@ from tests.scenarios.studies import rules, solved, step, write
 CYCLES = 200
 SOLVER = f"$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles {CYCLES} --checkpoint 20 --pace 0.03"
 LAMMPS = """\
-export OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
 last=$(ls -t ckpt.*.rst 2>/dev/null | sed -n 2p)
 if [ -n "$last" ]; then
   srun --mpi=pmix -N 2 -n 2 lmp -log none -in {inputs}/in.restart -var rst "$last"

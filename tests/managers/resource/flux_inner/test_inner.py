@@ -256,8 +256,7 @@ def test_programs_of_openmpi_find_each_other(cluster: SlurmBed, tmp_path: Path) 
     source = tmp_path / "hello.c"
     source.write_text(HELLO)
     subprocess.run(["mpicc", "-o", str(tmp_path / "hello"), str(source)], check=True, timeout=60)
-    script = "export OMPI_MCA_btl=tcp,self OMPI_MCA_pml=ob1\n"
-    script += "srun -N2 -n2 ./hello\nmpirun -np 2 --map-by node ./hello"
+    script = "srun -N2 -n2 ./hello\nmpirun -np 2 --map-by node ./hello"
     root = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1\n" if os.geteuid() == 0 else ""
     task = Task(cluster, tmp_path, root + script, "--inner", "flux")
     task.wait(lambda: "status" in task.text(), "the end", timeout=90)
