@@ -236,7 +236,7 @@ def test_a_link_to_nothing_is_not_replaced(etc: Etc) -> None:
     assert etc.files() == before
 
 
-def test_a_copy_that_a_node_has_fetched_is_refused(etc: Etc) -> None:
+def test_a_copy_that_a_node_has_fetched_is_refused(etc: Etc, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = etc.here.parent / "conf-cache"
     cache.mkdir()
     (cache / "slurm.conf").write_text(f"PluginDir={etc.plugins}\n")
@@ -244,6 +244,10 @@ def test_a_copy_that_a_node_has_fetched_is_refused(etc: Etc) -> None:
     (problem,) = etc.install(etc.here / "conf" / "slurm.conf")
     assert "where slurmctld runs" in problem
     assert [path.name for path in cache.iterdir()] == ["slurm.conf"]
+    # On a login node with sackd, "there is no Slurm configuration" was all that it said.
+    monkeypatch.setattr(plugin_installation, "_USUAL_CONF", etc.here / "none")
+    monkeypatch.setattr(plugin_installation, "_FETCHED", cache)
+    assert plugin_installation.configuration(None, {}) == cache / "slurm.conf"
 
 
 def test_clients_that_fetch_their_configuration_would_miss_a_file(etc: Etc) -> None:

@@ -39,9 +39,8 @@ _LUA = re.compile(rb"liblua[-.a-z]*(5\.[1-9])")
 _MODULES = ("/usr/share/lua", "/usr/lib/*/lua", "/usr/lib64/lua", "/usr/lib/lua", "/usr/local/*/lua")
 _PATH = re.compile(rb'^   path = "([^"\n]+)",$', re.MULTILINE)
 _USUAL_CONF = Path("/etc/slurm/slurm.conf")
-_FETCHED = Path(
-    "/run/slurm/conf"
-)  # configuration that a configless slurmd fetched, like conf-cache in its spool directory
+# What a configless slurmd or sackd has fetched, like conf-cache in slurmd's spool directory.
+_FETCHED = Path("/run/slurm/conf")
 
 
 class Kind(NamedTuple):
@@ -105,7 +104,7 @@ class Plan(NamedTuple):
 
 
 def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
-    """Return the path of slurm.conf: the given one, the one in SLURM_CONF, or the usual one.
+    """Return the path of slurm.conf: the given one, the one in SLURM_CONF, the usual one, or a fetched copy.
 
     A link is not followed, since Slurm searches scripts beside the path that it was given.
 
@@ -116,7 +115,9 @@ def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
     Raises:
         UsageError: the file does not exist.
     """
-    found = given or Path(environ.get("SLURM_CONF") or _USUAL_CONF)
+    fetched = _FETCHED / "slurm.conf"
+    usual = fetched if fetched.is_file() and not _USUAL_CONF.is_file() else _USUAL_CONF
+    found = given or Path(environ.get("SLURM_CONF") or usual)
     if not found.is_file():
         raise UsageError(f"there is no Slurm configuration at {found}", hint="--conf FILE, or set SLURM_CONF")
     return found.absolute()
