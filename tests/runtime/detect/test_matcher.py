@@ -357,6 +357,28 @@ def test_captures_without_re2_are_the_same(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("step 7", "7"),
+        (" 3: step 7", "7"),
+        ("[3] step 7", "7"),
+        ("[1,3]<stdout>: step 7", "7"),
+        ("[default3]:step 7", "7"),
+        ("[1] [default0]:[rank3]: step 7", "7"),
+        ("[n03] step 7", None),
+        ("3: 7 s", "3"),  # as it would be captured if labels were not skipped
+        ("n03: step 7", None),
+        ("1: 2: 3: 4: step 7", "1"),
+    ],
+)
+def test_a_line_begins_behind_the_labels_of_launchers(engine: str, line: str, number: str | None) -> None:
+    pattern = Pattern(text=r"^(?:step )?(?P<number>\d+)", regex=True, captures=("number",))
+    found = run(compile_patterns([pattern], engine), line.encode(), [])
+    assert [match.captures["number"] for match in found] == ([number] if number else [])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_gaps_and_repeats_of_offsets(engine: str) -> None:
     stream = compile_patterns([literal("ab")], engine).open(10)
     assert stream.feed(b"a", 10) == []

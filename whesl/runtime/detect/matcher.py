@@ -13,23 +13,32 @@ pattern and line is reported at most once. The reports do not depend on how the 
 Scanning is in block mode with the unfinished line carried over, not in hyperscan's streaming mode: the
 speed is the same (measured), re2 has no streaming mode to be equal to, and the position to restart from is
 a plain offset instead of an opaque stream state.
+
+``^`` is the beginning of a line, or what follows the labels that launchers put before a rank's lines. An
+expression that matches without skipping labels captures what it would capture without this rule.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whesl.language.patterns_and_places import Pattern
 from whesl.runtime.detect.engines import Engine, capturer, make_engine
-from whesl.runtime.detect.regex_canonical_form import canonical
+from whesl.runtime.detect.regex_canonical_form import Canonical, canonical
 
 EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
 CARRIED_MOST = 1 << 14  # the most bytes of an unfinished line that ``pass_over`` scans again
 LINES_AT_ENDS = 32  # lines at a block's ends that are searched for the first or last match of an expression
+# Labels of srun --label and flux --label-io (``3: ``), Hydra (``[3] ``), Open MPI (``[1,3]<stdout>: ``),
+# torchrun --tee (``[default3]:``), and PyTorch's errors (``[rank3]: ``). A line has at most three of them:
+# srun's, torchrun's and PyTorch's.
+_LABELS = rb"(?:(?: *\d+: |\[\d+\] |\[\d+,\d+\]<std(?:out|err)>: ?|\[(?:default|rank)\d+\]: ?){0,3}?)"
+_LINE_START = re.compile(rb"(?<!\[)\^")  # ``^`` in a canonical expression that does not negate a class
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class Matcher:
     """Compiled patterns. Immutable, except that captures of a pattern may be switched off for good."""
 
     def __init__(self, patterns: Sequence[Pattern], engine: str, *, piece: int, overlap: int) -> None:
-        forms = [canonical(pattern) for pattern in patterns]
+        forms = [_through_labels(canonical(pattern)) for pattern in patterns]
         self.patterns = tuple(patterns)
         self.piece, self.overlap = piece, overlap
         self.engine: Engine | None = make_engine(forms, engine) if forms else None
@@ -334,6 +343,11 @@ class MatchStream:
             if pattern not in self._reported:
                 self._reported.add(pattern)
                 matches.append(self._matcher.make(pattern, line, self._line_offset, start))
+
+
+def _through_labels(form: Canonical) -> Canonical:
+    """Let the beginning of a line be followed by launchers' labels."""
+    return replace(form, expression=_LINE_START.sub(lambda start: start[0] + _LABELS, form.expression))
 
 
 def _line_breaks(text: bytes) -> tuple[int, int]:
