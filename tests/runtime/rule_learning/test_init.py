@@ -27,7 +27,10 @@ def init(*words: str, given: str = "") -> tuple[int, str]:
     return int(result.return_value if result.exception is None else 2), result.output
 
 
-@pytest.mark.parametrize(("name", "text"), [("job.sh", SCRIPT), ("study.yaml", STUDY)])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("job.sh", SCRIPT), ("study.yaml", STUDY), ("train.sh", "#!/bin/bash\nsrun python ./src/train.py\n")],
+)
 @pytest.mark.parametrize("more", [False, True])
 def test_it_is_strictly_correct(
     tmp_path: Path,
@@ -39,6 +42,8 @@ def test_it_is_strictly_correct(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(text)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "train.py").write_text("import lightning as L\n")
     seed, words = random.Random(3), [name]
     large = tmp_path_factory.mktemp("large")
     if more:
@@ -52,6 +57,9 @@ def test_it_is_strictly_correct(
     assert result.spec is not None and result.diagnostics == ()
     raised = {exception.name for exception in result.spec.exceptions}
     assert ("STOOD_STILL" in raised) is more
+    trains = name == "train.sh"
+    assert ("ENDED" in raised) is trains
+    assert ("out-of-memory-host" in file.read_text()) is not trains, "a killed rank begins again"
     above = file.read_text().split("\nDECLARE EXCEPTION ")
     assert all(part.rstrip().splitlines()[-1].startswith("#") for part in above[:-1]), "a reason above each"
     assert (str(large) in file.read_text()) is more

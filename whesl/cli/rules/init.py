@@ -36,7 +36,7 @@ def init(
     from whesl.runtime.rule_learning.surroundings import found
 
     workflow = read_workflow(study)
-    text = first_specification(found(workflow, study.name, logs, other, os.environ))
+    text = first_specification(found(workflow, study, logs, other, os.environ))
     target = output or Path(study.with_suffix(".esl").name)
     if target.exists() and not yes and not click.confirm(f"{target} is there already: overwrite it?"):
         raise UsageError(f"{target} stays as it is", hint="-o FILE writes another one")

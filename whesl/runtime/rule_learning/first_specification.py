@@ -21,6 +21,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         workflow: the workflow.
         source: the workflow's file.
+        trains: whether several processes train together, and go on from checkpoints.
         here: the directory that its tasks write to; "" where it is not known.
         other: a directory of another file system with more free space, "" for none.
         free: the free space of ``other``, bytes.
@@ -30,6 +31,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     workflow: Workflow
     source: str
+    trains: bool = False
     here: str = ""
     other: str = ""
     free: int = 0
@@ -39,7 +41,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def first_specification(found: Found) -> str:
     """Return the first specification as ESL text."""
-    parts = (_head(found), _nodes(found), _again(), _space(found), _hangs(found), _never())
+    parts = [_head(found), _nodes(found), _again(), _space(found), _hangs(found), _never(found)]
+    if found.trains:
+        parts.append(_training())
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
@@ -125,12 +129,25 @@ def _hangs(found: Found) -> Iterator[str]:
     yield "EXCEPTION RECOVERY STEP STOOD_STILL JOB JOB.REPLACE"
 
 
-def _never() -> Iterator[str]:
-    yield from _because(
-        "Nothing is tried again that ends in the same way: memory and time that are too small, bugs, input, "
-        "licences, numbers that diverge."
-    )
+def _never(found: Found) -> Iterator[str]:
+    small, wrong = ["time-limit"], ["missing-dependency", "licence", "container", "numerical"]
+    if not found.trains:
+        small += ["out-of-memory-host", "out-of-memory-gpu"]
+        wrong += ["segfault/app-bug", "input/config-error"]
+    yield from _because("Nothing is tried again that ends in the same way.")
     yield "DECLARE EXCEPTION MEND_FIRST JOB_LEVEL JOB [*] ELSE FAIL"
-    yield "EXCEPTION DETECTION MEND_FIRST CAUSE out-of-memory-host, out-of-memory-gpu, time-limit"
-    yield "EXCEPTION DETECTION MEND_FIRST CAUSE segfault/app-bug, numerical, input/config-error"
-    yield "EXCEPTION DETECTION MEND_FIRST CAUSE missing-dependency, licence, container"
+    yield f"EXCEPTION DETECTION MEND_FIRST CAUSE {', '.join(small)}"
+    yield f"EXCEPTION DETECTION MEND_FIRST CAUSE {', '.join(wrong)}"
+
+
+def _training() -> Iterator[str]:
+    yield from _because(
+        "Training goes on from its last checkpoint: whatever else ends it is tried again while it gets "
+        "further, and the same error is met twice. A rank that srun calls killed is enough: others may wait "
+        "for it. A rank that hangs ends when the time limit of PyTorch's collectives has passed; a shorter "
+        'one is PROGRESS "^step (\\d+)" output TIMEOUT 300 WARMUP 900, with your own line of a step.'
+    )
+    yield "DECLARE EXCEPTION ENDED JOB_LEVEL JOB [*] LIMIT 3 WITHOUT PROGRESS ELSE FAIL"
+    yield r'EXCEPTION DETECTION ENDED MATCH "srun: error: \S+: tasks? [\d,-]+: Killed" output'
+    yield "EXCEPTION DETECTION ENDED EXIT ANY EXCEPT CODE 2, 126, 127"
+    yield "EXCEPTION RECOVERY STEP ENDED JOB JOB.REPLACE"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,17 +15,22 @@ from whesl.runtime.rule_learning.first_specification import Found
 from whesl.runtime.rule_learning.learn import learn
 from whesl.runtime.rule_learning.reading import run_of
 
+# Words of scripts and programs in which several processes train together, and go on from checkpoints.
+_TRAINS = re.compile(
+    r"\b(?:torchrun|torch\.distributed|init_process_group|accelerate|deepspeed|(?:pytorch_)?lightning|MASTER_ADDR)\b"
+)
+_PROGRAM = re.compile(r"[\w./-]+\.py\b")
 _SPACES = ("SCRATCH", "WORK", "PROJECT")  # variables with a user's own directories at many sites
 
 
 def found(
-    workflow: Workflow, source: str, logs: Sequence[str], other: Path | None, environment: Mapping[str, str]
+    workflow: Workflow, study: Path, logs: Sequence[str], other: Path | None, environment: Mapping[str, str]
 ) -> Found:
     """Return the facts on a workflow and on this host.
 
     Args:
         workflow: the workflow.
-        source: the workflow's file.
+        study: the workflow's file.
         logs: globs of logs of good runs.
         other: a directory of another file system; None to search for one.
         environment: the variables, in which sites name directories.
@@ -38,13 +44,22 @@ def found(
     why = "no logs were given" if learned is None else "; ".join(learned.too_little[1:])
     return Found(
         workflow=workflow,
-        source=source,
+        source=study.name,
+        trains=_trains(study),
         here=str(here),
         other=place,
         free=free,
         timer=learned.timer if learned is not None else None,
         why_no_timer=why or "no line with time stamps is printed again and again in all of these logs",
     )
+
+
+def _trains(study: Path) -> bool:
+    """Whether a script, or a Python program that it names, trains on several processes."""
+    text = study.read_text(errors="replace")
+    programs = (study.parent / name for name in set(_PROGRAM.findall(text)))
+    texts = (program.read_text(errors="replace") for program in programs if program.is_file())
+    return any(map(_TRAINS.search, (text, *texts)))
 
 
 def named(globs: Sequence[str]) -> list[str]:
