@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.story import HOSTILE, told
-from whesl.report import page
+from whesl.report import overview_forms, page
+from whesl.report.overview import overview
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
 from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
@@ -37,6 +38,20 @@ def test_it_renders(browser: Browser, report: Path, width: int, scheme: str) -> 
     assert sorted(names) == sorted(row.task.partition("/")[2] for row in told(12).tasks)
     ground = "rgb(244, 246, 249)" if scheme == "light" else "rgb(16, 21, 27)"
     assert browser.ask(_GROUND) == ground, "the page's own style is in force"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_overview_of_some_days_fits(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Its table was wider than the page, and ran over its frame."""
+    result = told(12, line=f"{HOSTILE} {'/very/long/path' * 30}")
+    assert result.until is not None
+    path = tmp_path / "overview.html"
+    path.write_text(overview_forms.html(overview([result], 0.0, result.until)), encoding="utf-8")
+    browser.show(path, width=width, scheme="light")
+    browser.picture(tmp_path / f"{width}.png")
+    assert browser.ask("return document.querySelectorAll('tbody tr').length") > 0
+    assert browser.ask(TOO_WIDE) == []
+    assert browser.ask(FAINT) == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])

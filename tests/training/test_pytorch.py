@@ -94,20 +94,30 @@ def test_srun(bed: Training) -> None:
     lose_one_after_another(bed, begin(bed, "train.sh", 600), 600)
 
 
-@pytest.mark.slurm
-def test_torchrun(bed: Training) -> None:
-    """Torchrun itself is killed, too; each line of its ranks has a label."""
+def begin_torchrun(bed: Training, steps: int) -> subprocess.Popen[str]:
     script = bed.place / "torchrun.sh"
     script.write_text(script.read_text().replace("--nproc_per_node 4", "--nproc_per_node 1"))
-    process = begin(bed, "torchrun.sh", 600)
+    return begin(bed, "torchrun.sh", steps)
+
+
+@pytest.mark.slurm
+def test_torchrun(bed: Training) -> None:
+    """Each line of its ranks has a label."""
+    lose_one_after_another(bed, begin_torchrun(bed, 600), 600)
+    assert "[default0]:step 1 " in bed.text()
+
+
+@pytest.mark.slurm
+@pytest.mark.variant
+def test_torchrun_is_killed(bed: Training) -> None:
+    process = begin_torchrun(bed, 1500)
     goes_on(bed)
     rank = bed.ranks()[1]
     torchrun = rank.parent()
     assert torchrun is not None
     torchrun.send_signal(signal.SIGKILL)
     bed.wait(lambda: not rank.is_running(), "its rank has been ended, too", 60)  # it trains on at first
-    lose_one_after_another(bed, process, 600)
-    assert "[default0]:step 1 " in bed.text()
+    assert set(end(bed, process, 1500)) <= LOST
 
 
 def on_one_host(bench: Bench, *before: str, **variables: str) -> tuple[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from xml.etree.ElementTree import Element, tostring
 
@@ -38,6 +39,19 @@ def el(tag: str, *children: Child, **attributes: str) -> Element:
 
 def _attribute(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
+
+
+def table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:
+    """Return a table that scrolls by itself where it is wider than the page.
+
+    Args:
+        name: what a screen reader says of it.
+        columns: the headings.
+        rows: the cells of each row.
+    """
+    head = el("thead", el("tr", *(el("th", column, scope="col") for column in columns)))
+    body = el("tbody", *(el("tr", *(el("td", cell) for cell in cells)) for cells in rows))
+    return el("div", el("table", head, body), class_="wide", role="region", aria_label=name, tabindex="0")
 
 
 def page(title: str, *body: Child, style: str = "") -> str:

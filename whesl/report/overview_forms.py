@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 from rich.console import Console
@@ -73,16 +72,11 @@ def html(found: Overview) -> str:
     header = el("header", el("p", "WHESL report", class_="kicker"), el("h1", "All workflows"), el("p", first))
     parts: list[Element] = [header, el("ul", *(el("li", line) for line in rest), class_="plain")]
     if found.failures:
-        rows = (_row("td", _cells(failure)) for failure in found.failures)
-        table = el("table", el("thead", _row("th", _COLUMNS)), el("tbody", *rows))
-        parts.append(el("section", el("h2", "What failed"), el("div", table, class_="scroll")))
+        table = markup.table("what failed", _COLUMNS, map(_cells, found.failures))
+        parts.append(el("section", el("h2", "What failed"), table))
     if found.nodes:
         parts.append(el("section", el("h2", "Nodes"), el("p", _nodes(found.nodes, len(found.nodes)))))
     return markup.page("All workflows: report", el("main", *parts))
-
-
-def _row(cell: str, texts: Sequence[str]) -> Element:
-    return el("tr", *(el(cell, text) for text in texts))
 
 
 def _cells(failure: Failure) -> list[str]:

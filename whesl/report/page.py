@@ -199,7 +199,7 @@ def _bad_nodes(report: Report) -> Iterable[Element]:
         [el("strong", bad.node), bad.task.partition("/")[2], stamp(bad.time), bad.reason]
         for bad in report.bad_nodes
     )
-    yield _table("nodes to report", ("node", "task", "seen", "why"), rows)
+    yield markup.table("nodes to report", ("node", "task", "seen", "why"), rows)
 
 
 def _tasks(report: Report, tasks: Sequence[TaskRow]) -> Element:
@@ -207,7 +207,7 @@ def _tasks(report: Report, tasks: Sequence[TaskRow]) -> Element:
     raised: dict[str, list[int]] = {}
     for number, row in enumerate(report.exceptions, 1):
         raised.setdefault(row.task, []).append(number)
-    table = _table("tasks", columns, (_task(row, raised.get(row.task, [])) for row in tasks))
+    table = markup.table("tasks", columns, (_task(row, raised.get(row.task, [])) for row in tasks))
     if len(tasks) <= FOLD:
         return table
     return el("details", el("summary", f"All {len(tasks):,} tasks"), table, class_="all")
@@ -249,13 +249,6 @@ def _printed(last: LastLines) -> Element | None:
         return None
     code = el("code", "\n".join(text_report.last_lines(last)))
     return el("pre", code, tabindex="0", aria_label="what was printed last")
-
-
-def _table(name: str, columns: Sequence[str], rows: Iterable[Sequence[Child]]) -> Element:
-    """Return a table that scrolls by itself where it is wider than the page."""
-    head = el("thead", el("tr", *(el("th", column, scope="col") for column in columns)))
-    body = el("tbody", *(el("tr", *(el("td", cell) for cell in cells)) for cells in rows))
-    return el("div", el("table", head, body), class_="wide", role="region", aria_label=name, tabindex="0")
 
 
 def _method(report: Report) -> Iterable[Element]:

@@ -143,11 +143,11 @@ def _never(found: Found) -> Iterator[str]:
 def _training() -> Iterator[str]:
     yield from _because(
         "Training goes on from its last checkpoint: whatever else ends it is tried again while it gets "
-        "further, and the same error is met twice. A rank that srun calls killed is enough: others may wait "
-        "for it. A rank that hangs ends when the time limit of PyTorch's collectives has passed; a shorter "
+        "further, and the same error is met twice. A task that srun tells of is enough: others may wait for "
+        "it. A rank that hangs ends when the time limit of PyTorch's collectives has passed; a shorter "
         'one is PROGRESS "^step (\\d+)" output TIMEOUT 300 WARMUP 900, with your own line of a step.'
     )
     yield "DECLARE EXCEPTION ENDED JOB_LEVEL JOB [*] LIMIT 3 WITHOUT PROGRESS ELSE FAIL"
-    yield r'EXCEPTION DETECTION ENDED MATCH "srun: error: \S+: tasks? [\d,-]+: Killed" output'
+    yield r'EXCEPTION DETECTION ENDED MATCH "srun: error: \S+: tasks? [\d,-]+: " output'
     yield "EXCEPTION DETECTION ENDED EXIT ANY EXCEPT CODE 2, 126, 127"
     yield "EXCEPTION RECOVERY STEP ENDED JOB JOB.REPLACE"
