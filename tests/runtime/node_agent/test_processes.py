@@ -246,3 +246,10 @@ def test_a_child_that_came_after_the_listing_is_not_missed(
     assert (done.count, done.left) == (1, [])
     child = attempt_processes.read(int(forked.read_text()))
     assert child is None or child.state == "Z"
+
+
+def test_a_runner_that_is_not_known_leads_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container all processes of outside are of session 0; slurmd was killed with an attempt."""
+    outside = Process(pid=10, parent=0, group=0, session=0, state="S", started=1, name="slurmd")
+    monkeypatch.setattr(attempt_processes, "everything", lambda: [outside])
+    assert attempt_processes.look("no-such-task.", 0).found == []

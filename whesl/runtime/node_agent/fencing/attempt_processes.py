@@ -192,7 +192,8 @@ def look(
     Args:
         token: the attempt's token, as in the processes' environment; or the common prefix of the task's
             tokens, which ends in a full stop.
-        session: the runner's process number, if it was started here.
+        session: the runner's process number, if it was started here. Session 0 is that of all processes whose
+            leader is outside of this container, and of none of an attempt.
         spare: numbers of processes that are never found (the caller's own).
         node: a node's name, to leave out processes whose environment names another node (SLURMD_NODENAME),
             since several nodes may be on one machine; '' for all.
@@ -215,7 +216,7 @@ def look(
     chosen = {
         pid
         for pid, process in processes.items()
-        if process.session == session or _belongs(process, processes, token, wanted, node, jobs)
+        if (session and process.session == session) or _belongs(process, processes, token, wanted, node, jobs)
     }
     daemons = step_processes.of_launchers(keepers, step_processes.own(os.environ))
     if not chosen and not daemons:
