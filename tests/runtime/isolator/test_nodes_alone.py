@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -72,11 +73,14 @@ class Books(Asked):
 class Shell:
     """As much of an isolator as looks after nodes."""
 
-    def __init__(self, place: Path, half_ended: int = 0, allocation: Asked | None = None) -> None:
+    def __init__(
+        self, place: Path, half_ended: int = 0, allocation: Asked | None = None, cut_off_after: float = 0.0
+    ) -> None:
         self.allocation = allocation or Asked()
         self.events: list[Event] = []
         self.worker, self.asker = Worker(), Worker()
-        job = Job(setup=make_setup(nodes=("n1", "n2")), command=("true",))
+        setup = make_setup(nodes=("n1", "n2"), moves=cut_off_after > 0.0)
+        job = Job(setup=setup, command=("true",), heartbeat_limit=cut_off_after or 3.0)
         self.nodes = Nodes(
             TaskDir(place),
             job,
@@ -136,6 +140,29 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
 def test_an_attempt_that_ends_by_itself_is_explained_by_the_resource_manager(shell: Shell) -> None:
     waiting.until(lambda: shell.explained(1), "an answer", PATIENCE)
     assert shell.allocation.times == 1
+
+
+def test_a_node_that_hears_nobody_calls_no_other_node_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut off with its files in reach, it failed the task, which another node was to take over."""
+
+    def unanswered(_: object) -> dict[str, NodeState]:
+        raise CouldNotObserveError("no route to slurmctld")
+
+    shell = Shell(tmp_path, cut_off_after=0.5)
+    with contextlib.closing(shell), monkeypatch.context() as patched:
+        patched.setattr(Asked, "node_states", unanswered)
+        shell.nodes._silence.heard("n2", time.monotonic())
+        began = time.monotonic()
+        while time.monotonic() < began + 1.0:
+            shell.turn()
+            time.sleep(0.02)
+        assert not shell.events and shell.nodes.may_tell_more(1, time.monotonic() + 100.0)
+        patched.undo()
+        waiting.until(lambda: shell.explained(1) and bool(shell.events), "a loss", PATIENCE)
+        (seen,) = (event for event in shell.events if isinstance(event, NodeSeen))
+        assert (seen.node, seen.state, seen.source) == ("n2", NodeState.DOWN, "agent")
 
 
 def test_a_node_s_state_comes_with_the_resource_manager_s_reason(

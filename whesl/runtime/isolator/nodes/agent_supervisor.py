@@ -271,8 +271,13 @@ class Agents:
             self._complained = True
             LOG.warning("no agents: %s; loss of a node is known only from the resource manager", why)
 
-    def poll(self, now: float) -> list[Fact]:
-        """Return the events since the last call, without waiting."""
+    def poll(self, now: float, *, cut_off: bool = False) -> list[Fact]:
+        """Return the events since the last call, without waiting.
+
+        Args:
+            now: monotonic seconds.
+            cut_off: whether this node may be the one that is cut off, so that no silence is judged.
+        """
         self._polled = now
         facts: list[Fact] = []
         for event in self._server.receive():
@@ -290,7 +295,7 @@ class Agents:
             self._witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
-        listened = -math.inf if self._held_silence.now(now) else self.silence.listened
+        listened = -math.inf if cut_off or self._held_silence.now(now) else self.silence.listened
         for fact in self.silence.lost(now, step_over=over, listened=listened):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):

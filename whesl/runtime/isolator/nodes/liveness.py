@@ -200,6 +200,11 @@ class Silence:
             for peer in self._peers.values()
         )
 
+    def all_silent(self, now: float) -> bool:
+        """Whether agents were heard, and none of them for half of the limit."""
+        last = max((peer.heard for peer in self._peers.values()), default=0.0)
+        return bool(last) and max(last, self._since) + self._limit / 2 <= now
+
     def undecided(self) -> bool:
         """Whether the connection of any agent has closed, and the loss of its node is not decided yet."""
         return any(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Collection
 
@@ -46,10 +47,12 @@ class NodeStates:
         self._asker = asker
         self._nodes = nodes
         self._changed = changed
-        self._answered = answered
+        self._then = answered
         self._states: dict[str, NodeState] = {}
         self._heard: set[str] = set()  # nodes reported by the resource manager since the last question
         self.asking = False
+        # Monotonic seconds of the last question, and of the last answer.
+        self._asked = self.answered = -math.inf
         self.due = time.monotonic() + ASK_EVERY
         self._asked_for = 0  # the attempt of the last question about an end
         self._answer_by = 0.0
@@ -71,11 +74,12 @@ class NodeStates:
             now: monotonic seconds.
             hurry: whether to ask again soon.
         """
-        if now >= self.due and not self.asking:
+        if now >= (min(self.due, self._asked + ASK_WHEN_LOST) if hurry else self.due) and not self.asking:
             self._ask(now, hurry=hurry)
 
     def _ask(self, now: float, *, hurry: bool) -> None:
         self.asking = True
+        self._asked = now
         self._heard.clear()
         self.due = now + (ASK_WHEN_LOST if hurry else ASK_EVERY)
         self._asker.submit(self._look, self._told)
@@ -89,6 +93,7 @@ class NodeStates:
 
     def _told(self, states: dict[str, NodeState] | None) -> None:
         self.asking = False
+        self.answered = self.answered if states is None else time.monotonic()
         if self._open and (states is None or self._outdated):
             self.due = time.monotonic() + (AGAIN if states is None else 0.0)
         else:
@@ -99,14 +104,14 @@ class NodeStates:
             # The answer may be older than a report on the node that came meanwhile.
             if node not in self._heard:
                 self._take(node, state, ": ".join(filter(None, ("resource manager", why.get(node)))))
-        self._answered()
+        self._then()
 
     def hear(self, event: NodeEvent) -> None:
         """Take a node event that the resource manager has sent by itself."""
         if event.node in self._nodes:
             self._heard.add(event.node)
             self._take(event.node, event.state, event.reason or "resource manager")
-            self._answered()
+            self._then()
 
     def _take(self, node: str, state: NodeState, reason: str) -> None:
         before = self._states.get(node, NodeState.UP)

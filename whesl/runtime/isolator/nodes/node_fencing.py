@@ -100,6 +100,7 @@ class Nodes:
         self._check_at: float | None = None
         self._ending = 0  # the last attempt that the isolator has decided to end
         self._heard_by = 0.0
+        self._cut_off = False  # whether neither agents nor the resource manager are heard
         self.suspension = Suspension(allocation)
         self._agents: Agents | None = None
         self._silence = Silence((), job.heartbeat_limit)
@@ -160,7 +161,10 @@ class Nodes:
     def poll(self, now: float) -> None:
         """Take news of agents and the resource manager, and feed the resulting events."""
         self.suspension.poll(now)
-        for fact in self._agents.poll(now) if self._agents else ():
+        # Where nobody is heard, this node may be the one that is cut off, and another one take the task over.
+        unheard = self._states.answered + self._job.heartbeat_limit / 2 <= now
+        self._cut_off = self._job.setup.moves and unheard and self._silence.all_silent(now)
+        for fact in self._agents.poll(now, cut_off=self._cut_off) if self._agents else ():
             if isinstance(fact, NodeLost):
                 self._states.due = now
                 down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
@@ -177,7 +181,7 @@ class Nodes:
             self._stacks_done()
         if self._remote:
             lost = any(self._silence.is_lost(node) for node in self._remote)
-            self._states.poll(now, hurry=lost and self._fence is not None)
+            self._states.poll(now, hurry=self._cut_off or (lost and self._fence is not None))
         self._check_fence(now)
 
     def _hear_agent(self, node: str, said: messages.FromAgent | messages.ToAgent) -> None:
@@ -220,7 +224,7 @@ class Nodes:
         if self._states.at_end(attempt, now, ours=self._ending == attempt):
             self._heard_by = now + HEARING
         also = self._silence.undecided() or self._places.holds or now < self._heard_by
-        return self._states.waits(now, also=also)
+        return self._cut_off or self._states.waits(now, also=also)
 
     def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
         """Whether an attempt's success has to wait, for a limited time, for a report on its nodes.
