@@ -160,7 +160,12 @@ def test_a_node_that_hears_nobody_calls_no_other_node_lost(
             time.sleep(0.02)
         assert not shell.events and shell.nodes.may_tell_more(1, time.monotonic() + 100.0)
         patched.undo()
-        waiting.until(lambda: shell.explained(1) and bool(shell.events), "a loss", PATIENCE)
+
+        def lost() -> bool:
+            shell.turn()
+            return bool(shell.events)
+
+        waiting.until(lost, "a loss", PATIENCE)
         (seen,) = (event for event in shell.events if isinstance(event, NodeSeen))
         assert (seen.node, seen.state, seen.source) == ("n2", NodeState.DOWN, "agent")
 
