@@ -361,6 +361,19 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
         ),
         ("ValueError: expected", "Ran 10 tests in 0.412s\n\nOK"),
         ("curl: (56) Recv failure: Connection reset by peer\nattempt 2", "Pipeline finished"),
+        (
+            "n3:1:2 [0] misc/socket.cc:484 NCCL WARN Connect to 10.0.4.7<43217> failed : Connection refused\n"
+            "n3:1:2 [0] NCCL INFO misc/socket.cc:567 -> Connection refused, retry count 1/35, sleeping",
+            "Training finished in 2:11:08.",
+        ),
+        (" GPU has fallen off the bus events: 0\nnode dgx-07 failed checks: 0 ; draining: no", "All done."),
+        ("Worker 3 terminated.", "     Testing Solver tests passed "),
+        (
+            "RuntimeError: CUDA error: out of memory\n"
+            + "".join(f"epoch {n}/30 top-1 error {60 / n:.2f} errors in loader: 0\n" for n in range(1, 30)),
+            "Training finished",
+        ),
+        ("cannot open checkpoint state.pt, starting from scratch", "Training finished"),
     ],
 )
 def test_a_good_end_outlives_what_is_no_trouble(said: str, end: str) -> None:
@@ -375,7 +388,33 @@ def test_a_good_end_outlives_what_is_no_trouble(said: str, end: str) -> None:
         ("RuntimeError: raised in a registered hook", "All done."),
         ("ValueError: not expected", "Ran 10 tests in 0.412s\n\nFAILED (errors=1)"),
         ("attempt 2\ncurl: (56) Recv failure: Connection reset by peer", "giving up"),
+        ("GPU has fallen off the bus", "All done."),
+        ("run.sh: line 12: 4711 Killed                  ./solver in.dat", "exit 0"),
     ],
 )
 def test_trouble_in_like_words_stays_trouble(said: str, end: str) -> None:
     assert why(f"{said}\n{end}\n").outcome is Outcome.FAILED
+
+
+def test_a_rank_that_prints_no_steps_went_on_with_the_others() -> None:
+    lines = "".join(f"n1 0: model date = {n:08} wall clock = 06:51:19\n" for n in range(90))
+    log = f"n1 12: NetCDF: Attribute not found\n{lines}=>> PBS: job killed: walltime 61 exceeded limit 60\n"
+    assert told(log) == ("time-limit", 92)
+
+
+def test_an_exception_without_words_gives_way_to_what_tells_the_fault() -> None:
+    log = (
+        "RuntimeError: \n\n*** ------\n*** DOLFIN encountered an error. If you are not able to resolve it\n"
+        "*** Error:   Unable to solve linear system using PETSc Krylov solver.\n"
+        "*** Reason:  Solution failed to converge in 0 iterations.\n"
+    )
+    assert told(log) == ("numerical", 6)
+    assert told("RuntimeError: \n") == ("segfault/app-bug", 1)
+
+
+def test_a_warning_of_a_helper_does_not_weaken_a_fatal_line() -> None:
+    log = (
+        "FATAL:   while extracting /home/me/app.sif: extract command failed: WARNING: passwd file not found\n"
+        "FATAL ERROR: could not write xattr for file /image/root because you're not superuser\n"
+    )
+    assert told(log) == ("container", 1)

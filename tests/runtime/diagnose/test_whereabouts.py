@@ -52,7 +52,21 @@ PLACES = (
         "   [2024-06-05T15:00:57] [2] [/d/a.c:21] ERROR: Failed to open file `/mnt/nnf/job/data.out'",
         {"rank": 2, "path": "/mnt/nnf/job/data.out"},
     ),
+    (
+        "forrtl: Cannot send after transport endpoint shutdown\n"
+        "forrtl: severe (38): error during write, unit 31, file /lustre/run/field.000128",
+        {"path": "/lustre/run/field.000128"},
+    ),
+    (
+        "[2] FATAL:   container creation failed: mount /scratch/tmp->/tmp error: mounting /scratch/tmp\n"
+        "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 44120 RUNNING AT q14",
+        {"rank": 2, "node": "q14", "path": "/scratch/tmp"},
+    ),
     # What looks like a place and is none.
+    (
+        "HDF5-DIAG: Error detected in HDF5 (1.14.2) thread 0:\n   - File   : /work/met/SITE.h5",
+        {"node": None, "path": "/work/met/SITE.h5"},
+    ),
     ("(Worker pid=9, ip=10.1.1.7) mlx5: host_unknown: got completion with error:", {"node": "10.1.1.7"}),
     (
         "n1:1:2 [0] misc/ibvwrap.cc:182 NCCL WARN Call to ibv_reg_mr failed with error Invalid argument",

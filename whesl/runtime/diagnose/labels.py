@@ -26,7 +26,7 @@ NO_HOST = re.compile(
     r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
     r"|(?:host_)?unknown$|localhost"
-    r"|c10d$"  # PyTorch's distributed library
+    r"|c10d$|HDF5-DIAG$|.*(?:Error|Exception)$"  # PyTorch's and HDF5's words, names of exceptions
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )

@@ -16,7 +16,7 @@ NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
     r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
-    r"|n|t|it)"
+    r"|n|t|it|model date|model time|simulating)"
     r"\b\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
     r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
     r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
@@ -26,6 +26,8 @@ _STEP = re.compile(
 # A row of numbers, but not of a memory dump, such as 00000007.
 _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
+# An error that is measured or counted, as of a model or a loader, is no trouble.
+_MEASURED = re.compile(r"error(?:s in \w+)?[ =:]+(?:\d*\.\d|0\b)")
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
 _TROUBLE = (
     *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
@@ -36,7 +38,7 @@ _TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x
 
 
 def _troubled(content: str) -> bool:
-    lower = content.lower()
+    lower = _MEASURED.sub("", content.lower())
     return any(word in lower for word in _TROUBLE) or _TROUBLED.search(lower) is not None
 
 
@@ -136,3 +138,8 @@ def _looks(content: str) -> bool:
 def is_progress(text: str) -> bool:
     """Whether a line without labels reports a step of work."""
     return bool(_STEP.search(text) or _NUMBERS.match(text)) and not _troubled(text)
+
+
+def measures(text: str) -> bool:
+    """Whether a line without labels reports a step of work with the error that it measured or counted."""
+    return _MEASURED.search(text.lower()) is not None and is_progress(text)

@@ -38,6 +38,7 @@ _GENERIC = 30  # greatest strength of a line that any program may print
 _CAUSE = 55  # least strength of a line that alone can be a cause
 _GUESS = 20  # score of a line of which only the words are known
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
+_NO_FAULT = 40  # greatest score of an exception without words
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
@@ -129,6 +130,9 @@ class _Weighing:
         if not self._in_order and after >= _WENT_ON:
             score -= 15
             reasons.append(f"{after} steps follow, which may have been held back")
+        if entry.general and score > _NO_FAULT and finding.text.endswith(":"):
+            score = _NO_FAULT
+            reasons.append("it names no fault")
         if _place(finding) in self._ignored:
             score -= 60
             reasons.append("Python ignores this exception")
@@ -166,10 +170,16 @@ class _Weighing:
         return found
 
     def _steps_after(self, finding: Finding) -> int:
-        """Return the number of steps after a finding in its file, of its rank where ranks are known."""
-        keys: tuple[int | None, ...] = (None,) if finding.rank is None else (finding.rank, -1)
-        lists = [self._steps.get((finding.number, key), []) for key in keys]
-        return sum(len(lines) - bisect_right(lines, finding.line) for lines in lists)
+        """Return the number of steps after a finding in its file, of its rank where that one tells steps."""
+
+        def after(key: int | None) -> int:
+            lines = self._steps.get((finding.number, key), [])
+            return len(lines) - bisect_right(lines, finding.line)
+
+        every = after(None)
+        if finding.rank is None or (every >= _MANY and (finding.number, finding.rank) not in self._steps):
+            return every
+        return after(finding.rank) + after(-1)
 
     @cached_property
     def _last_serious(self) -> tuple[int, int]:

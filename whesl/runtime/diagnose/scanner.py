@@ -21,7 +21,7 @@ from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean, is_warning
 from whesl.runtime.diagnose.needle_search import NeedleSearch
 from whesl.runtime.diagnose.needles import Needle, ignores_case, needles
 from whesl.runtime.diagnose.prepared import prepared
-from whesl.runtime.diagnose.progress import Breaks, Tail
+from whesl.runtime.diagnose.progress import Breaks, Tail, measures
 from whesl.runtime.diagnose.storms import Storms
 from whesl.runtime.diagnose.vocabulary import Role
 
@@ -36,7 +36,7 @@ _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
     r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
-    r"|proceeding anyway"
+    r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
@@ -46,8 +46,12 @@ _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
-# Begins the line after a failed try.
-_AGAIN = re.compile(r"(?i)(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]")
+_FATAL = re.compile(r"(?i)\W*fatal\b")
+# What the line after a failed try says.
+_AGAIN = re.compile(
+    r"(?i)^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
+    r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
+)
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
 # A counter of trouble that counted none, and a handler of trouble that was set up.
@@ -55,7 +59,9 @@ _NO_TROUBLE = re.compile(
     r"(?i)^\W{0,9}(?:\w[\w/-]* ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception"
     r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
     r"|overflow|leak|violation|missing|truncat|oom|xid)\w*"
-    r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?\W*$"
+    r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?"
+    r"(?:\s*[;,|]\s*[\w ]+[:=]\s*(?:0|no|none|nil|ok))*\W*$"
+    r"|\b(?:events?|counts?|times|occurrences)\s*[:=]\s*(?:0|none|nil)\W*$"
     r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
     rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
 )
@@ -277,6 +283,8 @@ class Scanner:
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
+        elif all(entry.general for entry, _ in found) and measures(cleaned.text):
+            return ()
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
@@ -294,7 +302,7 @@ class Scanner:
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
                 finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
-            if not entry.fatal and _AGAIN.match(clean(following.partition("\n")[0]).text):
+            if not entry.fatal and _AGAIN.search(clean(following.partition("\n")[0]).text):
                 finding = msgspec.structs.replace(finding, warned=True)
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
@@ -367,7 +375,9 @@ def _stands(entry: Entry, least: int | None) -> bool:
 
 def warns(line: Cleaned) -> bool:
     """Whether a line is marked as a warning, tells of no trouble, or says that the program goes on."""
-    return is_warning(line.level) or any(words.search(line.text) for words in (_WARNS, _SOFT, _NO_TROUBLE))
+    if is_warning(line.level) or (_WARNS.search(line.text) and not _FATAL.match(line.text)):
+        return True
+    return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE))
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:

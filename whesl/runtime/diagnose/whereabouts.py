@@ -19,7 +19,7 @@ _BELOW = frozenset({"general.local-host", "general.rank-host"})
 _BESIDE = frozenset({"general.named-beside"})
 _JOB_HOST = "general.job-host"
 _STACK = 12  # greatest number of lines of an MPI error, or of a launcher's message that ends with the host
-_CLOSE = 3  # greatest number of lines of one message
+_CLOSE = 5  # greatest number of lines of one message
 _TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
 
 # Expressions for nodes, ranks, devices and paths in messages; the first one that matches is used.
@@ -57,14 +57,21 @@ _DEVICES = (
 )
 _PATHS = (
     re.compile(r"[\"'`](?P<path>/[^\"'`\s]+/[^\"'`\s]+)[\"'`]"),
-    re.compile(r"(?<![\w./:-])(?P<path>/(?:[\w.@+~=%-]+/)*[\w.@+~=%-]*[\w])(?!:\d)(?=[\s:;,)\]]|$)"),
+    re.compile(r"(?<![\w./:>-])(?P<path>/(?:[\w.@+~=%-]+/)*[\w.@+~=%-]*[\w])(?!:\d)(?=[\s:;,)\]]|$)"),
 )
 # A rank's own file: rank.2.out, pe-07.log, and WRF's rsl.error.0012.
 _RANK_OF_FILE = re.compile(
     r"(?i)(?:^|[/._-])(?:(?:rank|task|pe|proc)[._-]?|rsl\.(?:error|out)\.)(?P<rank>\d+)(?=[._-][^/]*$|$)"
 )
 _OF_FILES = frozenset(
-    {CauseClass.FULL, CauseClass.QUOTA, CauseClass.FILESYSTEM, CauseClass.INPUT, CauseClass.DEPENDENCY}
+    {
+        CauseClass.FULL,
+        CauseClass.QUOTA,
+        CauseClass.FILESYSTEM,
+        CauseClass.INPUT,
+        CauseClass.DEPENDENCY,
+        CauseClass.CONTAINER,
+    }
 )
 _OF_DEVICES = frozenset(
     {CauseClass.GPU, CauseClass.MEMORY_GPU, CauseClass.FABRIC, CauseClass.BUG, CauseClass.HANG}
@@ -92,6 +99,7 @@ def located(cause: Finding, observed: Observed) -> Finding:
     if rank is not None and node is None:
         node = _first(f.node for f in told if f.rank == rank)
         node = node or _only(f.node for f in observed.findings if f.rank == rank and f is not cause)
+        node = node or _only(f.node for f in told if f.rank is None)
         node = node or _first(_ran(rank, f.text) for f in observed.findings)
     if node is not None and rank is None:
         rank = _only(f.rank for f in told if f.node == node)
@@ -151,7 +159,7 @@ def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str |
 def _same_kind(finding: Finding, cause: Finding) -> bool:
     """Whether a finding reports the same failure with a rank or node."""
     entry = finding.entry
-    same = entry.role is Role.CAUSE and entry.cause_class is cause.entry.cause_class
+    same = entry.role in (Role.CAUSE, cause.entry.role) and entry.cause_class is cause.entry.cause_class
     return same and not finding.warned and (finding.rank is not None or finding.node is not None)
 
 
