@@ -121,6 +121,8 @@ class Nodes:
     [
         ({"n1": NodeState.UP, "n2": NodeState.DOWN, "n3": NodeState.DRAINED}, "", ("n1", "n3")),
         ({"n1": NodeState.UP, "n2": NodeState.UNKNOWN}, "n3", ("n1", "n2")),
+        # It was lost, and is back without being the job's: no step of the job starts there.
+        ({"n1": NodeState.UP, "n2": NodeState.RELEASED}, "", ("n1", "n3")),
         (None, "n3", ("n1", "n2", "n3")),  # what could not be observed is not gone
     ],
 )

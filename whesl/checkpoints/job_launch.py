@@ -74,7 +74,7 @@ def agents_command(
 
 
 def living(allocation: Allocation) -> tuple[str, ...]:
-    """Return the nodes of an allocation, without nodes that are down or whose daemon has ended.
+    """Return the nodes of an allocation that are neither down nor gone from it, and whose daemon lives.
 
     Where the resource manager does not answer, all nodes are returned: an unobserved node is not gone.
     """
@@ -83,9 +83,8 @@ def living(allocation: Allocation) -> tuple[str, ...]:
         states = allocation.node_states()
     except WheslError:
         return nodes
-    return tuple(
-        node for node in nodes if states.get(node) is not NodeState.DOWN and allocation.gone(node) is not True
-    )
+    usable = (node for node in nodes if not states.get(node, NodeState.UNKNOWN).unusable)
+    return tuple(node for node in usable if allocation.gone(node) is not True)
 
 
 class Job:
