@@ -129,6 +129,13 @@ CHANGES = (
         script=r"\bwhesl\s+exec\b.*[^|]\|(?!\|)",
     ),
     Change(
+        name="appends",
+        what="A program that truncates its standard output, or seeks in it, writes on at the file's end.",
+        when="Where a shell's `>` opened the output file of `whesl exec`; Slurm opens its files so itself.",
+        why="Each attempt appends to the output of the one before.",
+        aspects=(),
+    ),
+    Change(
         name="memory-limit",
         what="`ulimit -m` (RLIMIT_RSS, which Linux does not enforce) is a large number, not `unlimited`.",
         when="Always.",
