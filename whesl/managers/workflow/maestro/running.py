@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from whesl.managers.resource import manager_table
 from whesl.managers.workflow.foreground import refuse_unwrapped
 from whesl.managers.workflow.maestro import study
 from whesl.managers.workflow.maestro.filesystem_replacement import Shelter
@@ -136,6 +137,14 @@ class Conductor:
 def _adapter(plan: RunPlan) -> str:
     """Return the study's adapter. Raises UsageError for an adapter of another resource manager."""
     adapter = study.load(Path(plan.files[0])).scheduler
+    rjms = plan.environment.get("WHESL_RJMS", "")
+    command = manager_table.manager(rjms).command
+    if adapter != "local" and command and command not in _SUBMITS.values():
+        raise UsageError(
+            f"Maestro has no adapter for {rjms}, so the steps of a study cannot be jobs there",
+            hint=f"set batch.type to local, and submit a script by {command} that calls `whesl run` for it: "
+            "its steps run inside that job; or give `whesl run` the steps as batch scripts",
+        )
     if adapter != "local":
         refuse_unwrapped(f"a study with batch.type '{adapter}'", plan, _SUBMITS.get(adapter, adapter))
     return adapter
