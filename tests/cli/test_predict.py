@@ -17,6 +17,7 @@ from tests import commands, waiting
 from tests.alike import alike
 from tests.waiting import written
 from whesl.api import PredictedFailure, RefusedError, UsageError, predict_failure
+from whesl.model import home
 
 RULES = """\
 DECLARE ENTITY JOB
@@ -93,6 +94,10 @@ def test_a_program_without_a_client_goes_on_from_what_it_wrote(tmp_path: Path, c
     report = whesl(tmp_path, "report", "exec").stdout
     assert report.count("DYING") >= 1 and "is predicted to fail in" in report and "EDAC" in report
     assert written(tmp_path / "output").count("again=1") == 1
+    # A node's own health program tells every user of the node; a coordinator was started for each of them.
+    late = whesl(tmp_path, "ckpt", "predict", NODE, "--lead", "30")
+    assert late.returncode == 1 and "no running task uses" in late.stderr, late.stderr
+    assert not home.endpoint(tmp_path / "home").exists()
 
 
 def test_what_is_no_prediction_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from whesl.runtime.coordinator.core.state import State, TaskEntry
 from whesl.runtime.isolator.task import raise_requests
 from whesl.runtime.wire import keys
 from whesl.runtime.wire.client import request
+from whesl.runtime.wire.endpoint import read_endpoint
 from whesl.runtime.wire.messages import PredictFailure, RaiseException
 
 _REPLY = 5.0
@@ -150,18 +151,21 @@ def predict_failure(
     if told.prediction.lead <= 0:
         raise UsageError(f"{prediction}: that time is over", hint="time and lead are seconds")
     mine: list[TaskEntry] = []
-    try:
-        mine = on_node(uncoordinated_tasks.state(place), prediction.node)
-    except RefusalError as refusal:
-        if not places.coordinator_journal(place).exists():
-            raise _refused(str(refusal), refusal.candidates, refusal.hint) from None
     tasks: tuple[str, ...] = ()
-    if places.coordinator_journal(place).exists():
-        try:
+    coordinated = places.coordinator_journal(place).exists()
+    try:
+        mine = _on_node(uncoordinated_tasks.state(place), prediction.node)
+    except RefusedError:
+        if not coordinated:
+            raise
+    try:
+        if coordinated and read_endpoint(place) is None:
+            _on_node(known_state(place).state, prediction.node)  # no coordinator is started without a task
+        if coordinated:
             tasks = tuple(_told(place, told, timeout)["tasks"])
-        except RefusedError:
-            if not mine:
-                raise
+    except RefusedError:
+        if not mine:
+            raise
     for entry in mine:
         node = node_of(entry, prediction.node)
         message = msgspec.structs.replace(
@@ -219,6 +223,14 @@ def _targets(state: State, told: RaiseException) -> tuple[list[TaskEntry], Refus
         return targets(state, told)[0], None
     except RefusalError as refusal:
         return [], refusal
+
+
+def _on_node(state: State, node: str) -> list[TaskEntry]:
+    """Return the running tasks that use a node. Raises RefusedError when there is none."""
+    try:
+        return on_node(state, node)
+    except RefusalError as refusal:
+        raise _refused(str(refusal), refusal.candidates, refusal.hint) from None
 
 
 def _told(home: Path, told: RaiseException | PredictFailure, timeout: float) -> dict[str, Any]:
