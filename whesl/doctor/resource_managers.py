@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 
 from whesl.doctor.probe_runner import Answer, Finding, State, ask, one, version_tuple
+from whesl.managers.resource import manager_table
 from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.pbs.scheduler import PbsScheduler
@@ -54,8 +55,7 @@ def slurm() -> list[Finding]:
         if (words := line.split())[1:]
     }
     states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
-    inside = f"; this is job {os.environ['SLURM_JOB_ID']}" if os.environ.get("SLURM_JOB_ID") else ""
-    return one(State.OK, f"{len(rows)} nodes: {states}{inside}", version=version)
+    return one(State.OK, f"{len(rows)} nodes: {states}{_inside('slurm')}", version=version)
 
 
 def pbs() -> list[Finding]:
@@ -75,14 +75,19 @@ def pbs() -> list[Finding]:
         return one(State.FAILED, f"pbs_server does not answer: {error.message}", advice, version=version)
     counted = sorted(Counter(node.raw_state for node in found).items())
     states = ", ".join(f"{count} {state}" for state, count in counted)
-    inside = f"; this is job {os.environ['PBS_JOBID']}" if os.environ.get("PBS_JOBID") else ""
-    detail = f"{len(found)} nodes: {states}{inside}"
+    detail = f"{len(found)} nodes: {states}{_inside('pbs')}"
     server = ask("qstat", "-B", "-f")
     if server is not None and server.status == 0 and not _KEEPS_HISTORY.search(server.output):
         advice = "qmgr -c 'set server job_history_enable = True', by an administrator"
         said = f"{detail}; it forgets jobs that have ended, so nobody can say how one ended"
         return one(State.WARN, said, advice, version=version)
     return one(State.OK, detail, version=version)
+
+
+def _inside(manager: str) -> str:
+    """Return the end of a sentence that names the job of this process, "" outside of one."""
+    job = os.environ.get(manager_table.manager(manager).tells[manager_table.ID])
+    return f"; this is job {job}" if job else ""
 
 
 def local() -> list[Finding]:
