@@ -15,6 +15,8 @@ COMMANDS = {
     "status": ("control", "Show the checkpoint that is being taken, and the nodes."),
     "list": ("list_interval", "List the checkpoints of a directory."),
     "interval": ("list_interval", "Compute the interval between checkpoints."),
+    "install": ("pbs_hook", "Have PBS tell jobs that their node is about to fail."),
+    "remove": ("pbs_hook", "Take the hook of PBS out again."),
     "serve": ("run_serve", "The coordinator alone, without a program."),
     "agent": ("run_serve", "One node's agent alone."),
 }

@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
     from whesl.placement.site.node_counters import Reading
 
-# Prediction for a risen counter: seconds until the node fails, and the probability. Chosen, not measured.
-SAYS = {
-    "memory uncorrected": (120.0, 0.5),
-    "memory corrected": (3600.0, 0.05),
-    "file system errors": (300.0, 0.3),
-    "disk errors": (600.0, 0.2),
-    "disk failing": (3600.0, 0.5),
-    "disk offline": (60.0, 0.5),
-    "array degraded": (3600.0, 0.2),
-    "temperature critical": (120.0, 0.3),
-    "link down": (60.0, 0.3),
-    "link errors": (600.0, 0.1),
-}
-
 
 @click.command()
 @parameters
@@ -51,36 +37,24 @@ def watch(
     from whesl.checkpoints.rendezvous import name_of_node
     from whesl.cli.ckpt.control import tell_prediction
     from whesl.model.errors import RefusedError, TransientError
-    from whesl.model.evidence import PredictedFailure
-    from whesl.placement.site import node_counters
+    from whesl.placement.site import counter_predictions, node_counters
 
-    says = SAYS | dict(_rule(text) for text in rules)
+    says = counter_predictions.SAYS | dict(_rule(text) for text in rules)
     here = node or name_of_node()
-    before: tuple[Reading, ...] = ()
+    before: Reading | None = None
     while True:
         now = node_counters.read(here, time.time(), root)
-        if not before:
+        if before is None:
             click.echo(_first(now, says), err=True)
-        for change in node_counters.changes((*before, now)):
-            lead, confidence = says.get(change.kind, (0.0, 0.0))
-            if change.time != now.time or lead <= 0 or confidence <= 0:
-                continue
-            prediction = PredictedFailure(
-                node=here,
-                time=now.time,
-                lead=lead,
-                confidence=confidence,
-                evidence=f"{change.kind} {change.detail}",
-                source="health",
-            )
+        for prediction in counter_predictions.predicted(before, now, says):
             try:
                 told = tell_prediction(prediction)
                 click.echo(f"{prediction}: told {', '.join(told.tasks) or 'the coordinator of checkpoints'}")
             except (RefusedError, TransientError) as error:
                 click.echo(f"{prediction}: {error}", err=True)
-        if before and once:
+        if before is not None and once:
             return
-        before = (now,)
+        before = now
         time.sleep(every)
 
 
@@ -101,6 +75,8 @@ def _first(reading: Reading, says: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _rule(text: str) -> tuple[str, tuple[float, float]]:
+    from whesl.placement.site.counter_predictions import SAYS
+
     kind, _, values = text.partition("=")
     try:
         lead, confidence = (float(value) for value in values.split(","))

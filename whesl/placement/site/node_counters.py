@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 
 _LONGEST = 4096  # largest number of bytes read of a counter's file
@@ -226,6 +227,6 @@ def load(paths: Sequence[Path]) -> tuple[list[Reading], list[tuple[Path, int, st
                     continue
                 try:
                     found.append(msgspec.json.decode(line, type=Reading))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except UNDECODABLE as error:
                     malformed.append((file, number, str(error)))
     return found, malformed

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
 
@@ -77,7 +78,7 @@ def read(path: Path) -> Read:
             continue
         try:
             one = msgspec.json.decode(line, type=PredictedFailure)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODABLE as error:
             malformed.append((number, str(error)))
             continue
         if not one.node or not 0 < one.confidence <= 1 or not 0 < one.lead < 1e9:

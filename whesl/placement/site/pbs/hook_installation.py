@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sysconfig
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from whesl.managers.resource.pbs import records
-from whesl.managers.resource.pbs.command import PbsCommands, server_home
+from whesl.managers.resource.pbs.command import server_home
+from whesl.managers.resource.pbs.server_hook import ServerHook
 from whesl.model.errors import RefusedError, WheslError
 from whesl.placement.site import plugin_paths
 from whesl.placement.site.flux import prediction_source
@@ -26,7 +26,6 @@ from whesl.placement.site.publish import risk_table
 from whesl.runtime.locking.lock_scope import LOCAL, mount_of
 
 HOOK = "whesl_placement"
-_SCRIPT, _CONFIGURATION = "application/x-python", "application/x-config"
 _EVENTS = "queuejob,periodic,execjob_launch"
 _STATE = f"{HOOK}.json"
 
@@ -46,43 +45,25 @@ class Hook:
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        self._commands = PbsCommands(environ)
+        script = plugin_paths.find(f"pbs/{HOOK}.py").read_text()
+        self._hook = ServerHook(HOOK, script, _EVENTS, FREQUENCY, environ)
+        self._commands = self._hook.commands
 
     def plan_install(self, options: Options) -> Plan:
         """Return what an installation changes, nothing where the same hook is there. Raises WheslError."""
-        script, configuration = _script(), _encoded(options)
-        present = self._exported(_SCRIPT)
-        if present and not present.startswith(script.partition("\n")[0]):
-            return Plan((), (f"the server has a hook {HOOK} that WHESL did not write",))
-        lines = [
-            f"create resource {name} type=boolean,flag=h"
-            for name in _resources()
-            if name not in self._known()
-        ]
-        if present != script or self._exported(_CONFIGURATION) != configuration:
-            lines += [] if present else [f"create hook {HOOK}"]
-            lines += [
-                f"set hook {HOOK} event='{_EVENTS}'",
-                f"set hook {HOOK} freq={FREQUENCY}",
-                f"import hook {HOOK} {_SCRIPT} default {{script}}",
-                f"import hook {HOOK} {_CONFIGURATION} default {{configuration}}",
-                f"set hook {HOOK} enabled=True",
-            ]
-        return Plan(tuple(lines), tuple(_problems(options)))
+        known = self._known()
+        lines = [f"create resource {name} type=boolean,flag=h" for name in _resources() if name not in known]
+        return Plan((*lines, *self._hook.install_lines(_encoded(options))), tuple(_problems(options)))
 
     def plan_remove(self) -> Plan:
         """Return what a removal changes, nothing where nothing is left. Raises WheslError."""
-        lines = [f"delete hook {HOOK}"] if self._exported(_SCRIPT) else []
-        return Plan((*lines, *(f"delete resource {name}" for name in _resources() if name in self._known())))
+        known = self._known()
+        resources = (f"delete resource {name}" for name in _resources() if name in known)
+        return Plan((*self._hook.remove_lines(), *resources))
 
     def install(self, plan: Plan, options: Options) -> None:
         """Make the changes of an installation. Raises WheslError; the same call goes on where it stopped."""
-        with tempfile.TemporaryDirectory(prefix="whesl-") as place:
-            files = {"script": Path(place, f"{HOOK}.py"), "configuration": Path(place, f"{HOOK}.json")}
-            files["script"].write_text(_script())
-            files["configuration"].write_text(_encoded(options))
-            for line in plan.lines:
-                self._qmgr(line.format(**files))
+        self._hook.carry_out(plan.lines, _encoded(options))
 
     def remove(self, plan: Plan) -> list[str]:
         """Make the changes of a removal; waiting jobs ask for the resources no more.
@@ -94,18 +75,18 @@ class Hook:
             WheslError: the server refuses a change.
         """
         kept = []
-        hooks = [line for line in plan.lines if line.startswith("delete hook")]
+        hooks = [line for line in plan.lines if not line.startswith("delete resource")]
         for line in hooks:
-            self._qmgr(line)
+            self._hook.qmgr(line)
         self._release_jobs()
         nodes = records.parsed(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"), "nodes")
         for name in _resources():
             having = [one for one, told in nodes.items() if name in told.get("resources_available", {})]
             if having:
-                self._qmgr(f"unset node {','.join(having)} resources_available.{name}")
+                self._hook.qmgr(f"unset node {','.join(having)} resources_available.{name}")
         for line in plan.lines[len(hooks) :]:
             try:
-                self._qmgr(line)
+                self._hook.qmgr(line)
             except RefusedError as error:
                 if "busy" not in error.message.lower():
                     raise
@@ -129,20 +110,8 @@ class Hook:
                 self._commands.run("qalter", "-l", f"select={freed}", job)
 
     def _known(self) -> frozenset[str]:
-        told = self._qmgr("list resource").splitlines()
+        told = self._hook.qmgr("list resource").splitlines()
         return frozenset(line.split()[1] for line in told if line.startswith("Resource "))
-
-    def _exported(self, kind: str) -> str:
-        """Return the script or the configuration of the server's hook, "" without a hook."""
-        try:
-            return self._qmgr(f"export hook {HOOK} {kind} default")
-        except RefusedError as error:
-            if "does not exist" in error.message:
-                return ""
-            raise
-
-    def _qmgr(self, line: str) -> str:
-        return self._commands.run("qmgr", "-c", line)
 
 
 def options(predictions: Path, packages: str, *, acts: bool, share: float, despite: str | None) -> Options:
@@ -189,10 +158,6 @@ def _problems(options: Options) -> list[str]:
 
 def _resources() -> list[str]:
     return [resource(one) for one in risk_table.HORIZONS]
-
-
-def _script() -> str:
-    return plugin_paths.find(f"pbs/{HOOK}.py").read_text()
 
 
 def _encoded(options: Options) -> str:
