@@ -67,6 +67,30 @@ def test_a_lost_node_is_replaced_in_place(bed: PbsBed, tmp_path: Path) -> None:
         bed.heal()
 
 
+LAUNCHES = """\
+timeout -k 30 3 pbsdsh -- sleep 40; echo ended $?
+pbsdsh -o -- sleep 20; echo not waited for $((SECONDS < 20))
+pbsdsh -s -- sh -c 'echo begins; sleep 1; echo ends'
+pbsdsh -n 0 -- sh -c 'exit 3'; echo $?
+timeout -k 30 3 pbs_tmrsh $(hostname) sleep 40; echo ended $?
+"""
+
+
+def test_launchers_end_and_tell_as_without_whesl(bed: PbsBed, tmp_path: Path) -> None:
+    """SIGTERM had not ended them, all had waited for their tasks, and statuses were not told."""
+    (tmp_path / "script.sh").write_text(LAUNCHES)
+    (tmp_path / "rules.esl").write_text("DECLARE ENTITY JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\n")
+    found = {}
+    for name, words in (("plain", ""), ("wrapped", f"{sys.executable} -m whesl exec -e rules.esl -- ")):
+        script = f"cd {tmp_path} && {words}bash script.sh 2>{name}.err"
+        place = ("-l", "select=1:ncpus=1", "-v", f"WHESL_HOME={tmp_path}/home", "-o", str(tmp_path / name))
+        job = bed.submit(script, *place)
+        bed.wait_for(lambda job=job: bed.job(job).get("job_state") == "F", "the job is over", 120)  # type: ignore[misc]
+        found[name] = (tmp_path / name).read_text()
+    assert "ended 124" in found["plain"] and "exit status 3" in found["plain"]
+    assert found["wrapped"] == found["plain"], (tmp_path / "wrapped.err").read_text()
+
+
 def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
     """The login node has PBS alone, as at sites without Slurm and Flux."""
     whesl = (sys.executable, "-m", "whesl")

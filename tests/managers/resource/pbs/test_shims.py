@@ -21,13 +21,13 @@ ENVIRON = {"WHESL_NODELIST": "n01,n04", "WHESL_SWAPPED": '{"n02": "n04"}', "WHES
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["pbsdsh", "hostname"], ["--status=0", "0=n01 4=n04", "hostname"]),
-        (["pbsdsh", "-v", "--", "sh", "-c", "exit 3"], ["--status=0", "0=n01 4=n04", "sh", "-c", "exit 3"]),
-        (["pbsdsh", "-c3", "a"], ["--status=0", "0=n01 4=n04 0=n01", "a"]),
-        (["pbsdsh", "-sn", "1", "a"], ["--status=0", "4=n04", "a"]),
-        (["pbsdsh", "-h", "n02", "a"], ["--status=0", "4=n04", "a"]),
-        (["pbs_tmrsh", "n02", "a", "-n"], ["4=n04", "a", "-n"]),
-        (["pbs_tmrsh", "-n", "-l", "ada", "n01", "-n", "a"], ["0=n01", "a"]),
+        (["pbsdsh", "hostname"], ["--pbsdsh=", "0=n01 4=n04", "hostname"]),
+        (["pbsdsh", "-vo", "--", "sh", "-c", "exit 3"], ["--pbsdsh=ov", "0=n01 4=n04", "sh", "-c", "exit 3"]),
+        (["pbsdsh", "-c3", "a"], ["--pbsdsh=", "0=n01 4=n04 0=n01", "a"]),
+        (["pbsdsh", "-sn", "1", "a"], ["--pbsdsh=s", "4=n04", "a"]),
+        (["pbsdsh", "-h", "n02", "a"], ["--pbsdsh=", "4=n04", "a"]),
+        (["pbs_tmrsh", "n02", "a", "-n"], ["--pbs_tmrsh=", "4=n04", "a", "-n"]),
+        (["pbs_tmrsh", "-n", "-l", "ada", "n01", "-n", "a"], ["--pbs_tmrsh=", "0=n01", "a"]),
         # The command itself says what is wrong.
         (["pbsdsh"], None),
         (["pbsdsh", "-x", "a"], None),

@@ -46,8 +46,8 @@ def tasks(
     if not chosen or not command:
         return None
     table = " ".join(f"{lines.index(node)}={node}" for node in chosen)
-    # The real pbsdsh always ends with 0, whatever the tasks' statuses are.
-    return [*(["--status=0"] if name == "pbsdsh" else []), table, *command]
+    letters = "".join(letter for letter in "sov" if letter in options)
+    return [f"--{name}={letters}", table, *command]
 
 
 def _dsh(argv: Sequence[str]) -> tuple[dict[str, str], list[str]] | None:
@@ -62,6 +62,7 @@ def _dsh(argv: Sequence[str]) -> tuple[dict[str, str], list[str]] | None:
         while letters:
             letter, letters = letters[0], letters[1:]
             if letter in "svo":
+                options[letter] = ""
                 continue
             if letter not in "cnh" or not (letters or words):
                 return None

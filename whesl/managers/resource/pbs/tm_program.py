@@ -1,9 +1,13 @@
 """Runs a command on nodes of a PBS job by PBS's task manager. Run as a file, standard library only.
 
-``tm_program.py [--status=0] NODES COMMAND...`` starts the command once on each node, and ends with the first
-failure's status, or always with 0. NODES are indexes into PBS_NODEFILE with names, ``0=n01 2=n03``. The tasks
-get the program's environment. libpbs talks to this node's execution daemon, which starts tasks on all nodes
-(tm(3) of openpbs 23.06).
+``tm_program.py [--pbsdsh=OPTIONS | --pbs_tmrsh=] NODES COMMAND...`` starts the command once on each node, and
+ends with the first failure's status. NODES are indexes into PBS_NODEFILE with names, ``0=n01 2=n03``. The
+tasks get the program's environment. libpbs talks to this node's execution daemon, which starts tasks on all
+nodes (tm(3) of openpbs 23.06).
+
+In a launcher's place the program does what the launcher does (src/cmds/pbsdsh.c of openpbs 23.06): it ends by
+the same signals. As ``pbsdsh`` it has the options ``s`` (one task after the other), ``o`` (the tasks' ends
+are not waited for) and ``v``, tells statuses other than 0, and ends with 0.
 """
 
 from __future__ import annotations
@@ -56,17 +60,24 @@ def fail(words: str) -> NoReturn:
     sys.exit(_NO_TASK)
 
 
+def say(words: str) -> None:
+    """Print a line as pbsdsh prints it."""
+    sys.stdout.write(f"pbsdsh: {words}\n")
+
+
 def words(texts: list[str]) -> ctypes.Array[ctypes.c_char_p]:
     """Return texts as a C array of strings that ends with NULL."""
     return (ctypes.c_char_p * (len(texts) + 1))(*[os.fsencode(text) for text in texts], None)
 
 
-def run(table: list[tuple[int, str]], command: list[str]) -> int:
+def run(table: list[tuple[int, str]], command: list[str], options: str | None, caught: list[int]) -> int:
     """Start the tasks, wait for their ends, and return the first failure's status in the order of the nodes.
 
     Args:
         table: each task's node, as index into PBS_NODEFILE and name.
         command: the command and its arguments.
+        options: the letters of pbsdsh's options; None for another launcher, and for a step of WHESL.
+        caught: grows with the signals that this process receives.
     """
     tm = library()
     if tm.tm_init(None, ctypes.byref(_Roots())) != 0:
@@ -77,27 +88,42 @@ def run(table: list[tuple[int, str]], command: list[str]) -> int:
     shared = [f"{name}={value}" for name, value in os.environ.items() if name not in _OF_NODE]
     argv, statuses = words(command), [_NO_TASK] * len(table)
     starting: dict[int, tuple[int, ctypes.c_uint]] = {}
-    running: dict[int, tuple[int, ctypes.c_int]] = {}
+    running: dict[int, tuple[int, ctypes.c_uint, ctypes.c_int]] = {}
+    letters = options or ""
     for place, (index, name) in enumerate(table):
         task, event = ctypes.c_uint(), ctypes.c_int()
         where = nodes[index] if index < count.value else -1
         environ = words([*shared, f"{NODE}={name}"])
         if tm.tm_spawn(len(command), argv, environ, where, ctypes.byref(task), ctypes.byref(event)) == 0:
             starting[event.value] = (place, task)
-    while starting or running:
-        event, error = ctypes.c_int(), ctypes.c_int()
-        if tm.tm_poll(0, ctypes.byref(event), 1, ctypes.byref(error)) != 0:
-            fail("the connection to the execution daemon is lost")
-        if event.value in starting:
-            place, task = starting.pop(event.value)
-            status, ended = ctypes.c_int(), ctypes.c_int()
-            if error.value == 0 and tm.tm_obit(task, ctypes.byref(status), ctypes.byref(ended)) == 0:
-                running[ended.value] = (place, status)
-        elif event.value in running:
-            place, status = running.pop(event.value)
-            if error.value == 0:
-                statuses[place] = shell_status(status.value)
-    return next((status for status in statuses if status), 0)
+            if "v" in letters:
+                say(f"spawned task 0x{place:08X} on logical node {where} event {event.value}")
+        while (starting or running) and ("s" in letters or place == len(table) - 1):
+            if "v" in letters:
+                say(f"waiting on {len(starting)} spawned and {len(running)} obits")
+            if caught and options is not None:
+                for task in [*(one[1] for one in starting.values()), *(one[1] for one in running.values())]:
+                    say(f"killing task 0x{task.value:08X} signal {caught[0]}")
+                    tm.tm_kill(task, caught[0], ctypes.byref(ctypes.c_int()))
+                tm.tm_finalize()
+                return 1
+            event, error = ctypes.c_int(), ctypes.c_int()
+            if tm.tm_poll(0, ctypes.byref(event), 1, ctypes.byref(error)) != 0:
+                fail("the connection to the execution daemon is lost")
+            if event.value in starting:
+                begun, task = starting.pop(event.value)
+                status, ended = ctypes.c_int(), ctypes.c_int()
+                if error.value == 0 and "o" in letters:
+                    statuses[begun] = 0
+                elif error.value == 0 and tm.tm_obit(task, ctypes.byref(status), ctypes.byref(ended)) == 0:
+                    running[ended.value] = (begun, task, status)
+            elif event.value in running:
+                begun, _, status = running.pop(event.value)
+                if error.value == 0:
+                    statuses[begun] = shell_status(status.value)
+                if options is not None and (status.value or "v" in letters):
+                    say(f"task 0x{begun:08X} exit status {status.value}")
+    return 0 if options is not None else next((status for status in statuses if status), 0)
 
 
 def shell_status(status: int) -> int:
@@ -106,18 +132,18 @@ def shell_status(status: int) -> int:
 
 
 def main() -> None:
-    """Run the program; signals are ignored, because this process has to return the tasks' status."""
+    """Run the program; for a step of WHESL signals are ignored, since it has to return the tasks' status."""
+    launcher, _, options = sys.argv[1].partition("=") if sys.argv[1].startswith("--") else ("", "", "")
+    caught: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, lambda *_: None)
-    arguments = sys.argv[1:]
-    always_0 = arguments[0] == "--status=0"
-    nodes, *command = arguments[always_0:]
+        own = launcher and (launcher == "--pbs_tmrsh" or number in (signal.SIGUSR1, signal.SIGUSR2))
+        signal.signal(number, signal.SIG_DFL if own else lambda number, _: caught.append(number))
+    nodes, *command = sys.argv[1 + bool(launcher) :]
     table = [(int(index), name) for index, _, name in (word.partition("=") for word in nodes.split())]
     try:
-        status = run(table, command)
+        sys.exit(run(table, command, options if launcher == "--pbsdsh" else None, caught))
     except OSError as error:
         fail(f"no libpbs: {error}")
-    sys.exit(0 if always_0 else status)
 
 
 if __name__ == "__main__":
