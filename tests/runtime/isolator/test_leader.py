@@ -77,7 +77,7 @@ def directory(tmp_path: Path) -> TaskDir:
     return made
 
 
-def earlier(directory: TaskDir, leader: str, now: str) -> object:
+def earlier(directory: TaskDir, leader: str, now: str, *, script_word: int = 0) -> object:
     """Return what is made of a task that has ended with status 3 in a job with this leader."""
     setup = make_setup(claim="7.0", rjms="slurm", job_id="7", leader=leader)
     job = Job(setup=setup, command=("true",), workdir=str(Path.cwd()))
@@ -86,7 +86,8 @@ def earlier(directory: TaskDir, leader: str, now: str) -> object:
     file_retry.replace(directory.result_file, msgspec.json.encode(result))
     info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n1",), batch_host="n1")
     again = msgspec.structs.replace(setup, leader=now)
-    return full_path._earlier(directory, again, info, Request(command=("true",)))
+    request = Request(command=("true",), script_word=script_word)
+    return full_path._earlier(directory, again, info, request)
 
 
 def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:
@@ -96,14 +97,21 @@ def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:
     assert (directory.path.parent / "task.1" / "result.json").exists()
 
 
-def test_what_has_ended_in_the_same_job_is_told_and_not_run_again(
+def test_a_jobs_script_that_has_ended_is_told_and_not_run_again(
     directory: TaskDir, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script, leader = led()
-    assert earlier(directory, leader, leader) == 3
-    assert earlier(directory, leader, "of a step") == 3
+    assert earlier(directory, leader, leader, script_word=1) == 3
+    assert earlier(directory, leader, "of a step", script_word=1) == 3
     ended(script)
     assert capsys.readouterr().err == 2 * "whesl: wf/app has ended in this job with status 3: not run again\n"
+
+
+def test_a_command_that_has_ended_is_run_again_when_its_manager_calls_it_again(directory: TaskDir) -> None:
+    """Snakemake's retries in one process were told of the first failure, and ran nothing."""
+    script, leader = led()
+    assert isinstance(earlier(directory, leader, leader), Setup)
+    ended(script)
 
 
 def test_what_a_faster_call_has_written_down_is_left_alone(

@@ -189,7 +189,9 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
         before = old.setup.earlier + directory.newest_attempt()
         setup = msgspec.structs.replace(setup, earlier=before)
     result = decode_errors.load(directory.result_file, Result)
-    if result is not None and result.claim == setup.claim:
+    # A manager calls a command again in the same job when it tries a task again; a job's script runs once.
+    of_script = bool(request.script_word) or request.script is not None
+    if of_script and result is not None and result.claim == setup.claim:
         _refuse_another(old, request, setup.task.id, "has ended in this job")
         if not request.quiet:
             told = f"whesl: {setup.task.id} has ended in this job with status {result.code}: not run again\n"
