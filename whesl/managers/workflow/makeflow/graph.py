@@ -78,23 +78,24 @@ def rules(found: dict[str, Any], path: str) -> list[Rule]:
     steps: list[str] = []
     for index, rule in enumerate(listed):
         outputs = _files(rule, "outputs") if isinstance(rule, dict) else None
-        if not outputs:
+        if outputs is None:
             wrong.append(f"rule {index + 1} has no list 'outputs' of files")
             steps.append("")
             continue
+        first = outputs[0] if outputs else "rule"  # Makeflow runs rules without outputs, too
         if not isinstance(rule.get("command"), str):
             wrong.append(
-                f"rule {index + 1} ({outputs[0]}) has no 'command'; workflows in workflows are not wrapped"
+                f"rule {index + 1} ({first}) has no 'command'; workflows in workflows are not wrapped"
             )
         if _files(rule, "inputs") is None:
-            wrong.append(f"rule {index + 1} ({outputs[0]}): 'inputs' has to be a list of files")
+            wrong.append(f"rule {index + 1} ({first}): 'inputs' has to be a list of files")
         for file in outputs:
             if file in made:
                 wrong.append(f"rules {made[file] + 1} and {index + 1} both write {file}")
             made.setdefault(file, index)
         category = rule.get("category")
         steps.append(
-            _name(category if isinstance(category, str) else PurePosixPath(outputs[0]).name.split(".")[0])
+            _name(category if isinstance(category, str) else PurePosixPath(first).name.split(".")[0])
         )
     if wrong:
         raise UsageError(f"{path}: {'; '.join(wrong)}")
