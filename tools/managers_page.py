@@ -21,7 +21,7 @@ Written by `tools/managers_page.py` from the table and the recipes of `tests/man
 
 WHESL protects a task on one of four levels:
 
-1. The manager's own scripts, unchanged, with WHESL's `sbatch` or `flux` [in front](workflows.md).
+1. The manager's own scripts, unchanged, with WHESL's `sbatch` in front: [`whesl front`](workflows.md#any-programs-jobs).
 2. `whesl exec` before the task's command, by one setting of the manager.
 3. `whesl run` reads the manager's graph, and puts `whesl exec` before each command by itself.
 4. As 3, and tasks that depend on one whose files have moved are told of it, before they start and while they run.
@@ -31,6 +31,10 @@ its node is lost. The manager saw one success of each task, in the job in which 
 tries was not touched; the second task read the first one's file where it was expected. `make test` runs {quick},
 `make test-managers` all of them whose programs are there, as root. The managers whose level is followed by `not run`
 are in no test: their settings were compared with the managers' own sources and documents.
+
+At level 1 the whole script of a job begins again. A script that catches its failures, or tells its manager of them,
+has failed before WHESL sees it; a job that is a manager's worker begins again with all of its tasks. Level 1 was
+tried with scripts and commands that `sbatch` submits; which of these managers it serves is in no test.
 
 | manager | level | setting | proof |
 | --- | --- | --- | --- |
@@ -51,10 +55,13 @@ whesl run flow.json -e rules.esl -- -T slurm
 whesl run Snakefile -e rules.esl -- --executor slurm --jobs 20
 ```
 
-What stands behind `--` goes to the manager. Jobs that these managers submit get no spare nodes by themselves: ask for
-them in the manager's own settings, with `--no-kill`. A task that runs while the one that it depends on recovers
-(`make:start => use` of Cylc, [`COUPLED`](esl-reference.md#declare-coupled) for the others) is told of the new paths, and
-one that starts later begins with them.
+What stands behind `--` goes to the manager. On Slurm the [`sbatch` in front](workflows.md#the-sbatch-in-front) adds
+`--no-kill` and `--spares` nodes to each job that these managers submit, where the rules of any step need them. With
+`--no-own-node` a job gets one node more for WHESL, and its task survives the loss of any other node. A script that
+comes on standard input, and jobs on Flux and PBS, get neither: ask for them in the manager's own settings. A task
+that runs while the one that it depends on recovers (`make:start => use` of Cylc,
+[`COUPLED`](esl-reference.md#declare-coupled) for the others) is told of the new paths, and one that starts later
+begins with them.
 """
 RECIPE = """# {name}
 

@@ -8,6 +8,7 @@ COMMANDS = {
     "explain": ("rules.explain", "Say in sentences what a specification does; rehearse it on a log."),
     "exec": ("launch.exec", "Run one command, watch it, and recover it in place."),
     "run": ("launch.run", "Run a whole workflow under its own manager, protected."),
+    "front": ("launch.front", "Run a program whose batch jobs are protected, each by itself."),
     "fluxify": ("launch.wrap_tasks", "Wrap every task of a workflow; show or write the result."),
     "status": ("inspect.status", "Show workflows and tasks as they are now."),
     "events": ("inspect.events", "Show what happened, in order."),

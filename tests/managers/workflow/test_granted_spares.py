@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.managers.workflow.test_submit import script
-from whesl.managers.resource.granted_spares_and_requeue import GRANTED_SPARES
+from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.port import AllocationInfo
+from whesl.managers.resource.slurm.attempt_environment import for_nodes
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import jobspec
 from whesl.managers.workflow.submission.install import install
@@ -30,20 +31,24 @@ if "--test-only" not in sys.argv:
 """
 
 
+def front(place: Path, refuse: bool) -> dict[str, str]:
+    """Return an environment with WHESL's sbatch before one that writes its calls down."""
+    real, home = place / "real", place / "home"
+    real.mkdir()
+    home.mkdir(mode=0o700)
+    (real / "sbatch").write_text(SBATCH.format(python=sys.executable, refuse=refuse))
+    (real / "sbatch").chmod(0o755)
+    path = f"{install(place / 'front')}:{real}:/usr/bin:/bin"
+    own = {"PATH": path, "WHESL_HOME": str(home), "WHESL_PYTHON": sys.executable, "WHESL_RJMS": "slurm"}
+    return {**os.environ, **own}
+
+
 @pytest.mark.parametrize(("refuse", "count"), [(True, 0), (False, 1)])
 def test_a_submission_tells_its_job_how_many_nodes_are_spares(
     refuse: bool, count: int, tmp_path: Path
 ) -> None:
-    real, front = tmp_path / "real", tmp_path / "front"
-    real.mkdir()
-    (real / "sbatch").write_text(SBATCH.format(python=sys.executable, refuse=refuse))
-    (real / "sbatch").chmod(0o755)
-    front = install(front)
+    environment = front(tmp_path, refuse) | {GRANTED_SPARES: "5 of another job"}
     (tmp_path / "run.sh").write_text(script(nodes="2", spares=1))
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
-    environment = {**os.environ, "PATH": f"{front}:{real}:/usr/bin:/bin", "WHESL_HOME": str(home)}
-    environment |= {"WHESL_PYTHON": sys.executable, "WHESL_RJMS": "slurm", GRANTED_SPARES: "5 of another job"}
     done = subprocess.run(
         ["sbatch", "run.sh"], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -52,6 +57,41 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
     assert ("has no spare node" in done.stderr) is refuse
     nodes = f"--nodes={2 + count}"
     assert (nodes in (tmp_path / "calls").read_text().splitlines()[-1]) or (refuse and count == 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "granted"),
+    [
+        (("plain.sh",), ("--no-kill --nodes=2 plain.sh",), "1 w/*"),
+        (("-N2", "-n4", "plain.sh", "-x"), ("-N2 -n4 --no-kill --nodes=3 --ntasks=6 plain.sh -x",), "1 w/*"),
+        (("--parsable", "--wrap", "true"), ("--parsable --wrap true --no-kill --nodes=2",), "1 w/*"),
+        (("-n4", "plain.sh"), ("-n4 --no-kill plain.sh",), "0 w/*"),
+        (("--test-only", "plain.sh"), (), "nothing"),
+    ],
+)
+def test_jobs_of_managers_that_write_their_own_scripts_get_spares(
+    words: tuple[str, ...],
+    asked: tuple[str, ...],
+    granted: str,
+    tmp_path: Path,
+) -> None:
+    environment = front(tmp_path, refuse=False) | {"WHESL_JOBS_WANT": "1 1 w", GRANTED_SPARES: "nothing"}
+    (tmp_path / "plain.sh").write_text("#!/bin/sh\ntrue\n")
+    done = subprocess.run(
+        ["sbatch", *words], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert tuple(call for call in calls if not call.startswith("--test-only")) == asked
+    assert not asked or (tmp_path / "granted").read_text() == granted
+    assert ("no spare node is added" in done.stderr) is granted.startswith("0")
+
+
+def test_a_task_sees_the_number_of_tasks_that_its_user_asked_for() -> None:
+    job = {"SLURM_JOB_NODELIST": "n[1-3]", "SLURM_NTASKS": "6", ASKED_TASKS: "4/6"}
+    seen = for_nodes(("n1", "n2"), job)
+    assert (seen["SLURM_NTASKS"], seen["SLURM_TASKS_PER_NODE"], seen[ASKED_TASKS]) == ("4", "2(x2)", "")
+    assert for_nodes(("n1",), {**job, "SLURM_NTASKS": "2"})["SLURM_NTASKS"] == "2"  # a job of the job's own
 
 
 def test_flux_tells_its_jobs_too() -> None:
@@ -64,7 +104,7 @@ def test_flux_tells_its_jobs_too() -> None:
 
 @pytest.mark.parametrize(
     ("said", "active"),
-    [("0 w/run", 2), ("1 w/run", 1), ("0 w/other", 1), ("", 1), ("x w/run", 1)],
+    [("0 w/run", 2), ("0 w/*", 2), ("1 w/run", 1), ("0 w/other", 1), ("", 1), ("x w/run", 1)],
 )
 def test_no_node_of_the_users_is_taken_for_a_spare(
     said: str, active: int, monkeypatch: pytest.MonkeyPatch

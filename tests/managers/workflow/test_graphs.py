@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -128,6 +129,13 @@ rule use:
     output: "/p/me/small/used.txt"
     shell: "cat /p/me/small/made.txt > {output}"
 """
+# Snakemake's arguments for a small cluster, with quick looks at its jobs.
+ON_SLURM = (
+    *("--executor", "slurm", "--jobs", "3"),
+    *("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1"),
+    *("--slurm-no-account", "--slurm-status-command", "squeue"),
+    *("--default-resources", "mem_mb=100", "runtime=10"),
+)
 # Each is written in a way of its own, and Cylc makes the text of some.
 TEMPLATES = """\
 #!Jinja2
@@ -193,6 +201,8 @@ def test_tasks_of_makeflow_have_names_of_their_own(tmp_path: Path) -> None:
     file.write_text(json.dumps({"rules": [*rules, rule("d", ["run_1"])]}))
     names = [task.name for task in Makeflow().read([str(file)]).tasks]
     assert names == ["run_1-1", "run_x-y-2", "run_x-y-3", "run_1_4"]
+    file.write_text(json.dumps({"rules": [rule("a", []), rule("b", [])]}))
+    assert [task.name for task in Makeflow().read([str(file)]).tasks] == ["rule_rule-1", "rule_rule-2"]
 
 
 def test_all_that_makeflow_would_refuse_is_told_at_once(tmp_path: Path) -> None:
@@ -298,13 +308,31 @@ class Desk:
             "HOME": str(place),
         }
 
-    def run(self, file: Path, text: str, *words: str, jobs_in_all: int = 3) -> None:
-        """Run a workflow whose first task loses its file system while another runs; check all tasks."""
+    def use_cylc(self) -> None:
+        """Put Cylc on PATH, with a platform for the cluster."""
+        path = f"{self.environment['PATH']}:{environment(*by_name('Cylc').packages)}"
+        # Login shells begin with another PATH, and Cylc drops variables of Slurm.
+        (self.place / ".profile").write_text(
+            f"PATH={path}\nexport SLURM_CONF={self.environment['SLURM_CONF']}\n"
+        )
+        self.environment |= {"PATH": path, "CYLC_CONF_PATH": str(self.place)}
+        shutil.copyfile(RECIPES / "cylc" / "global.cylc", self.place / "global.cylc")
+
+    def use_snakemake(self) -> None:
+        """Put Snakemake on PATH, and a ``srun`` that knows the cluster."""
+        if sys.version_info < (3, 11):
+            pytest.skip("Snakemake 9 needs Python 3.11")
+        slurm_commands(self.place / "bin", self.bed, "srun")
+        self.environment["PATH"] = f"{self.place / 'bin'}:{self.environment['PATH']}:{environment(*MANAGERS)}"
+
+    def call(self, name: str, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a workflow of the file ``name``; what WHESL and the manager said stands in ``stderr``."""
+        file = self.place / "study" / name
         file.write_text(text.replace("/p/me", str(self.place)))
-        call = (
-            str(WHESL),
+        call: tuple[str | Path, ...] = (
+            WHESL,
             "run",
-            str(file),
+            file,
             "-e",
             "../rules.esl",
             "--rjms",
@@ -320,22 +348,36 @@ class Desk:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=280,
             check=False,
         )
         logs = "".join(log.read_text() for log in (self.place / "home").glob("workflows/*/manager.log"))
-        assert done.returncode == 0, done.stdout + done.stderr + logs
-        said = subprocess.run(
-            (WHESL, "report", "--json"), env=self.environment, capture_output=True, text=True, check=True
-        )
-        report = json.loads(said.stdout)
+        done.stderr = done.stdout + done.stderr + logs
+        return done
+
+    def report(self) -> dict[str, list[dict[str, object]]]:
+        """Return what the report says of all tasks."""
+        call = (WHESL, "report", "--json")
+        said = subprocess.run(call, env=self.environment, capture_output=True, text=True, check=True)
+        found: dict[str, list[dict[str, object]]] = json.loads(said.stdout)
+        return found
+
+    def jobs(self) -> list[dict[str, str]]:
+        """Return the jobs that Slurm has had."""
+        lines = self.bed.run("scontrol", "show", "jobs", "--oneliner").stdout.splitlines()
+        return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
+
+    def run(self, name: str, text: str, *words: str, jobs_in_all: int = 3) -> None:
+        """Run a workflow whose first task loses its file system while another runs; check all tasks."""
+        done = self.call(name, text, *words)
+        assert done.returncode == 0, done.stderr
+        report = self.report()
         assert [task["attempts"] for task in sorted(report["tasks"], key=itemgetter("step"))] == [2, 1, 1]
         assert {task["state"] for task in report["tasks"]} == {"completed"}
         assert [row["outcome"] for row in report["exceptions"]] == ["recovered"]
         assert "large" in (self.place / "watched").read_text()
         assert (self.place / "large" / "used.txt").read_text().split() == ["7"]
-        jobs = self.bed.run("scontrol", "show", "jobs", "--oneliner").stdout.splitlines()
-        assert len(jobs) == jobs_in_all
+        assert len(self.jobs()) == jobs_in_all
 
 
 @pytest.fixture
@@ -359,37 +401,25 @@ def test_tasks_of_makeflow_are_told_of_another_path(desk: Desk) -> None:
         rule("cat /p/me/small/made.txt > /p/me/small/used.txt && echo > use", ["use"], "make"),
     ]
     (desk.place / "rules.esl").open("a").write("DECLARE COUPLED JOB [make, watch]\n")
-    desk.run(desk.place / "study" / "flow.json", json.dumps({"rules": rules}), "--", "-T", "slurm")
+    desk.run("flow.json", json.dumps({"rules": rules}), "--", "-T", "slurm")
 
 
 @pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.variant
 def test_tasks_of_cylc_are_told_of_another_path(desk: Desk) -> None:
-    installed = environment(*by_name("Cylc").packages)
-    path = f"{desk.environment['PATH']}:{installed}"
-    # Login shells begin with another PATH, and Cylc drops variables of Slurm.
-    (desk.place / ".profile").write_text(f"PATH={path}\nexport SLURM_CONF={desk.environment['SLURM_CONF']}\n")
-    desk.environment |= {"PATH": path, "CYLC_CONF_PATH": str(desk.place)}
-    shutil.copyfile(RECIPES / "cylc" / "global.cylc", desk.place / "global.cylc")
-    desk.run(desk.place / "study" / "flow.cylc", CYLC)
+    desk.use_cylc()
+    desk.run("flow.cylc", CYLC)
 
 
 @pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.variant
 def test_tasks_of_snakemake_are_told_of_another_path(desk: Desk) -> None:
-    if sys.version_info < (3, 11):
-        pytest.skip("Snakemake 9 needs Python 3.11")
-    slurm_commands(desk.place / "bin", desk.bed, "srun")
-    desk.environment["PATH"] = f"{desk.place / 'bin'}:{desk.environment['PATH']}:{environment(*MANAGERS)}"
+    desk.use_snakemake()
     (desk.place / "rules.esl").open("a").write("DECLARE COUPLED JOB [make, watch]\n")
-    quick = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")
-    here = ("--slurm-no-account", "--slurm-status-command", "squeue")
-    small = ("--default-resources", "mem_mb=100", "runtime=10")
     own = ("--set-resources", "use:mem_mb=50")
-    words = ("--executor", "slurm", "--jobs", "3", *quick, *here, *small, *own)
-    desk.run(desk.place / "study" / "Snakefile", SNAKEFILE, "--", *words, jobs_in_all=4)
+    desk.run("Snakefile", SNAKEFILE, "--", *ON_SLURM, *own, jobs_in_all=4)
 
 
 @pytest.mark.slow

@@ -9,10 +9,14 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# "COUNT WORKFLOW/STEP": how many nodes of the step's job are spares.
+# "COUNT WORKFLOW/STEP": how many nodes of the step's job are spares; the step may be ``ANY_STEP``.
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
 # "CHOICE WORKFLOW/STEP": the user's choice on requeues of the step's job: NOTHING, YES or NO.
 REQUEUE_SAID = "WHESL_REQUEUE_SAID"
+# "COUNT/ALL": the job's number of tasks without its spares, and with them, as Slurm tells it.
+ASKED_TASKS = "WHESL_ASKED_TASKS"
+# The step of a job whose script does not name its task.
+ANY_STEP = "*"
 # The user has made no choice: the resource manager may requeue the job until its isolator has registered.
 NOTHING = "nothing"
 YES, NO = "requeue", "no-requeue"
@@ -41,7 +45,7 @@ def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> 
         step: the step's name.
     """
     count, _, whose = environment.get(GRANTED_SPARES, "").partition(" ")
-    known = count.isascii() and count.isdigit() and whose == f"{workflow}/{step}"
+    known = count.isascii() and count.isdigit() and whose in (f"{workflow}/{step}", f"{workflow}/{ANY_STEP}")
     return int(count) if known else None
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whesl.managers.resource import manager_table
 from whesl.managers.workflow.port import RunPlan
+from whesl.managers.workflow.submission import unwrapped_jobs
 from whesl.model.errors import UsageError
 
 _PATIENCE = 60.0  # seconds for the command that stops a manager
@@ -43,7 +44,7 @@ class Foreground:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    env=plan.environment,
+                    env={**plan.environment, **unwrapped_jobs.told(plan)},
                     start_new_session=True,  # a Ctrl-C of the terminal reaches the program only by ``cancel``
                 )
         except OSError as error:

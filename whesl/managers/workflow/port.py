@@ -56,7 +56,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     ``log`` the file for the manager's own messages, ``directory`` WHESL's directory of this workflow,
     ``poll`` the seconds between two looks at the jobs, ``arguments`` the user's arguments for the manager.
     With ``full_disk``, the specification deals with full file systems, so the manager's own files have to
-    stay writable.
+    stay writable. With ``keeps``, rules act on lost nodes, so jobs have to outlive these.
     """
 
     workflow: Workflow
@@ -67,6 +67,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     poll: float
     arguments: tuple[str, ...] = ()
     full_disk: bool = False
+    keeps: bool = False
 
 
 class Running(Protocol):

@@ -164,6 +164,7 @@ def prepare(
             poll=poll,
             arguments=tuple(arguments),
             full_disk=not observe and _about_disks(spec),
+            keeps=bool(options.keeps),
         ),
         workflow=workflow,
         notices=tuple(notices),

@@ -79,12 +79,14 @@ class TaskCall(Wrapping, frozen=True, kw_only=True):
     hold the workflow manager's tokens, which the manager expands later. With ``array``, the instance is the
     index of the job array's element. ``tasks`` and ``gpus`` are the whole job's numbers without spare nodes,
     which the script sees instead of the larger numbers. With ``keeps``, the task's rules act on lost nodes,
-    so the job keeps its other nodes. ``source`` is the original file of a wrapped copy.
+    so the job keeps its other nodes. ``source`` is the original file of a wrapped copy. With ``of_job``, the
+    job's name is the step and the job's id the instance.
     """
 
     step: str
     instance: str = ""
     array: bool = False
+    of_job: bool = False
     workspace: str = ""
     nodes: str = ""
     spares: int = 0
@@ -374,8 +376,10 @@ def task_command(call: TaskCall) -> tuple[str, ...]:
 
 def _command(call: TaskCall, name: str, argument: str) -> str:
     words = _words(call, wrapped_script.OPTION, "2" if argument else "1")
-    element = ' --instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' if call.array else ""
-    return f'{shlex.join(words)}{element} -- {shlex.quote(name)} "$@"'
+    own = ' --instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' if call.array else ""
+    if call.of_job:
+        own = ' --step "$SLURM_JOB_NAME" --instance "$SLURM_JOB_ID"'
+    return f'{shlex.join(words)}{own} -- {shlex.quote(name)} "$@"'
 
 
 def _words(call: TaskCall, *first: str) -> list[str]:

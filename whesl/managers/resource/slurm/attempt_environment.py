@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from whesl.managers.resource import hostlist
+from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES, JOB, of_this_job
 from whesl.model.errors import CouldNotObserveError
 
@@ -98,6 +99,8 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
     allocated = nodes_of(environ)
     hidden = ",".join(node for node in allocated if node not in active)
     told = {HIDDEN_NODES: hidden, JOB: environ.get("SLURM_JOB_ID", "")}
+    if environ.get(ASKED_TASKS):
+        told[ASKED_TASKS] = ""  # jobs that the task submits have numbers of their own
     if not of_this_job(environ):
         from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE
         from whesl.managers.resource.launcher_shims.instance import DIRECTORY
@@ -118,7 +121,8 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
             fallback = min(counts.values(), default=1)
             result[name] = compress_counts([counts.get(node, fallback) for node in active])
     if active and environ.get("SLURM_NTASKS", "").isdecimal():
-        tasks = int(environ["SLURM_NTASKS"])
+        asked, _, grown = environ.get(ASKED_TASKS, "").partition("/")
+        tasks = int(asked if grown == environ["SLURM_NTASKS"] else environ["SLURM_NTASKS"])
         per_node = environ.get("SLURM_NTASKS_PER_NODE", "")
         if per_node.isdecimal():
             tasks = min(tasks, int(per_node) * len(active))

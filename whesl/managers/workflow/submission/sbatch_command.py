@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,15 +15,22 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.managers import resource
-from whesl.managers.resource import manager_table
-from whesl.managers.resource.granted_spares_and_requeue import inside
+from whesl.managers.resource import manager_table, wrapped_script
+from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, inside
 from whesl.managers.resource.slurm.command import failure
 from whesl.managers.resource.slurm.slurm_command_output import comment_for
 from whesl.managers.workflow import script_wrapping
-from whesl.managers.workflow.submission import file_in_place, once, submit_with_fallbacks
+from whesl.managers.workflow.submission import (
+    any_script,
+    file_in_place,
+    once,
+    submit_with_fallbacks,
+    unwrapped_jobs,
+)
 from whesl.managers.workflow.submission.jobspec import without
 from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
 from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
+from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
 # Seconds for one call of the real sbatch; more than Slurm's own timeouts (MessageTimeout, with repetitions).
@@ -47,16 +55,31 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     except UsageError as error:
         print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
-    if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
+    commanded, tested = (call.last(name) is not None for name in ("wrap", "test-only"))
+    # A script on standard input can be read once only.
+    needs = unwrapped_jobs.wanted(environment) if call.script or commanded else None
+    how = any_script.front(environment)
+    if tested or (wrapped is not None and commanded) or (wrapped is None and not needs and not how):
         os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
+    # The scheduler's adapters have to start the real commands.
+    os.environ["PATH"] = path
     try:
-        job = _submit(real, call, text, wrapped, environment)
+        if wrapped is not None:
+            job = _submit(real, call, text, wrapped, environment)
+            said = f"{job}\n" if call.last("parsable") is not None else f"Submitted batch job {job}\n"
+        elif needs is not None:
+            said = _submit_unwrapped(real, call, text, needs, environment)
+        else:
+            assert how is not None
+            with tempfile.TemporaryDirectory() as copies:
+                made = any_script.wrapped(call, text, how, environment, Path(copies))
+                said = _submit_unwrapped(real, *made, environment)
     except WheslError as error:
         # Slurm's own errors begin with the command's name already.
         words = str(error).removeprefix("sbatch: ")
         print(f"sbatch: error: {words}", file=sys.stderr)  # noqa: T201 - as above
         return 1
-    print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
+    sys.stdout.write(said)
     return 0
 
 
@@ -85,10 +108,12 @@ def _submit(
 
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
-        return _call(real, wish.words, {**environment, **told}, _place(call, wrapped))
+        reply = _reply(real, wish.words, {**environment, **told}, _place(call, wrapped))
+        job = once.job_id(reply)
+        if not job:
+            raise CouldNotObserveError(f"sbatch's reply has no job id: {reply[:200]!r}")
+        return job
 
-    # The scheduler's adapters have to start the real commands.
-    os.environ["PATH"] = environment["PATH"]
     return submit_with_fallbacks.submit(
         wrapped,
         environment,
@@ -105,6 +130,28 @@ def _submit(
         ),
         impossible=lambda wish: _impossible(real, wish.words, environment),
         call=call_with,
+    )
+
+
+def _submit_unwrapped(
+    real: str, call: Call, text: str, needs: script_wrapping.WrappedScript, environment: Mapping[str, str]
+) -> str:
+    """Submit a job whose script names no task, as often as asked; return sbatch's reply."""
+
+    def call_with(wish: Rewritten) -> str:
+        told = inside(wish.spares, wish.requeue, needs.workflow, needs.step)
+        told |= {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks}
+        return _reply(real, wish.words, {**environment, **told}, _place(call, needs))
+
+    def impossible(wish: Rewritten) -> str:
+        return _impossible(real, wish.words, environment)
+
+    def rewritten(spares: bool, avoided: tuple[str, ...]) -> Rewritten:
+        return rewrite(call, text, needs, "", environment, spares=spares, avoid=avoided)
+
+    home = Path(places.chosen(environment))
+    return submit_with_fallbacks.submit_now(
+        needs, home, rewrite=rewritten, impossible=impossible, call=call_with
     )
 
 
@@ -171,8 +218,8 @@ def _in_place(
         return _sbatch(real, [*words[:at], place.copy, *words[at + 1 :]], environment)
 
 
-def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
-    """Run the real sbatch and return the job's id. Raises the errors of the port's ``submit``."""
+def _reply(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
+    """Run the real sbatch and return its reply. Raises the errors of the port's ``submit``."""
     try:
         result = (
             _sbatch(real, words, environment) if place is None else _in_place(real, words, environment, place)
@@ -183,7 +230,4 @@ def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place
         raise failure("sbatch", result.returncode, result.stderr)
     # sbatch's warnings, such as of a default that was used, go to the caller.
     sys.stderr.write(result.stderr)
-    job = once.job_id(result.stdout)
-    if not job:
-        raise CouldNotObserveError(f"sbatch's reply has no job id: {result.stdout[:200]!r}")
-    return job
+    return result.stdout

@@ -84,6 +84,23 @@ def parse_call(arguments: Sequence[str], *, valued: bool = True) -> Call:
     )
 
 
+def without(call: Call, name: str, script: str) -> Call:
+    """Return a call with another script, and without an option.
+
+    Args:
+        call: the call.
+        name: the option's long name.
+        script: the script's path.
+    """
+    kept = tuple(
+        tuple(
+            word for option in parse(words, _SBATCH).options if option.name != name for word in option.words
+        )
+        for words in call.words
+    )
+    return msgspec.structs.replace(call, words=kept, script=script)
+
+
 def parse_header(text: str) -> tuple[tuple[str, str | None], ...]:
     """Return the options of a script's ``#SBATCH`` lines, up to its first command as sbatch reads them."""
     found: list[tuple[str, str | None]] = []

@@ -17,11 +17,13 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
     """A rewritten call: the words after ``sbatch``, and notices for the user, each a sentence.
 
     ``spares`` is the number of spare nodes in the call, 0 where the call does not tell how many nodes the job
-    needs. ``requeue`` is the user's requeue choice, '' for a job that WHESL only observes.
+    needs. ``tasks`` is a job's number of tasks without spares and with them, '' where its script knows it.
+    ``requeue`` is the user's requeue choice, '' for a job that WHESL only observes.
     """
 
     words: tuple[str, ...]
     spares: int
+    tasks: str = ""
     requeue: str = ""
     notices: tuple[str, ...] = ()
 
@@ -53,17 +55,17 @@ def rewrite(
         call: the workflow manager's call.
         script_text: the script's text, of which the header is read.
         wrapped: the options in the wrapped script.
-        comment: the job's whole comment.
+        comment: the job's whole comment, '' for a job that keeps its own comment and requeue choice.
         environment: the variables that sbatch will see.
         spares: whether to ask for the spare nodes; without them, the job has none to replace lost nodes.
         avoid: nodes that the job must not use, besides the nodes that the call excludes itself.
         exists: whether a file exists now; paths are relative to sbatch's working directory.
     """
     asked = _effective(call, script_text, environment or {})
-    words = [f"--comment={comment}"]
+    words = [f"--comment={comment}"] if comment else []
     if wrapped.keeps:
         words.append("--no-kill")
-    said = "" if wrapped.observe else _requeue_said(call, script_text, environment or {})
+    said = "" if wrapped.observe or not comment else _requeue_said(call, script_text, environment or {})
     if said == NOTHING:
         words.append("--requeue")
     if said == NOTHING and _keeps_output(asked, exists):
@@ -71,14 +73,15 @@ def rewrite(
     notices = [f"whesl: {wrapped.task}: passed on, but not known: sbatch {word}" for word in call.guessed]
     if avoid:
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
-    count = wrapped.spares if spares else 0
+    count, tasks = wrapped.spares if spares else 0, ""
+    own = wrapped.tasks if comment else asked.get("ntasks", "")
     if count:
         grown = _grow(asked, count)
         if len(call.words) > 1 or any(word in asked for word in SEPARATORS):
             why, grown = "a heterogeneous job's components keep their nodes", None
         elif grown is None:
             why = "the script does not say how many nodes it needs (--nodes)"
-        elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (wrapped.tasks, wrapped.gpus):
+        elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (own, wrapped.gpus):
             # The script would see the larger numbers inside the job: WHESL restores only the script's own
             # ones.
             why = "--ntasks or --gpus of the call are not those of the script"
@@ -88,12 +91,16 @@ def rewrite(
             count = 0
         else:
             words += grown
+            more = next((word for word in grown if word.startswith("--ntasks=")), "")
+            tasks = f"{own}/{more.removeprefix('--ntasks=')}" if more and not comment else ""
     given = [*call.words[0], *words]
     for component in call.words[1:]:
         given += [":", *component, *words]
     script = wrapped.source or call.script
-    given += ["--", script] if script.startswith("-") else [script]
-    return Rewritten(words=(*given, *call.arguments), spares=count, requeue=said, notices=tuple(notices))
+    given += ["--", script] if script.startswith("-") else [script] if script else []
+    return Rewritten(
+        words=(*given, *call.arguments), spares=count, tasks=tasks, requeue=said, notices=tuple(notices)
+    )
 
 
 def original_comment(call: Call, script_text: str) -> str:

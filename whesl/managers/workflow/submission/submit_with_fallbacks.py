@@ -75,27 +75,41 @@ def submit(
     ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
 
     def attempt(token: str) -> str:
-        return _attempt(
+        return submit_now(
             wrapped,
-            bad_nodes_file.read(home, time.time()),
-            lambda spares, avoided: rewrite(token, spares, avoided),
-            impossible,
-            call,
-            excludes_none,
+            home,
+            rewrite=lambda spares, avoided: rewrite(token, spares, avoided),
+            impossible=impossible,
+            call=call,
+            excludes_none=excludes_none,
         )
 
     with ledger.locked():
         return once.submit_once(ledger, wrapped.task, scheduler, attempt, time.sleep, time.time)
 
 
-def _attempt(
+def submit_now(
     wrapped: WrappedScript,
-    bad: tuple[str, ...],
+    home: Path,
+    *,
     rewrite: Callable[[bool, tuple[str, ...]], W],
     impossible: Callable[[W], str],
     call: Callable[[W], str],
-    excludes_none: str,
+    excludes_none: str = "",
 ) -> str:
+    """Submit a job as ``submit`` does, whether or not there is an earlier one; return what ``call`` returns.
+
+    Args:
+        wrapped: what the job needs.
+        home: the WHESL home, whose list of bad nodes is read.
+        rewrite: returns the job with or without spares, and without the nodes to avoid.
+        impossible: as for ``submit``.
+        call: as for ``submit``.
+        excludes_none: as for ``submit``.
+
+    Raises the errors of ``call``.
+    """
+    bad = bad_nodes_file.read(home, time.time())
     said: dict[str, None] = {}
     if bad and excludes_none:
         said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {excludes_none}"] = None

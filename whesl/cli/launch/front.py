@@ -1,0 +1,65 @@
+"""whesl front: run a program with WHESL's sbatch first on PATH, which protects each job that it submits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import click
+
+from whesl.cli.options import RULES
+from whesl.cli.parameters import argument, option, parameters, required
+from whesl.language import shipped_policy
+from whesl.managers.resource import default_manager, manager_table
+from whesl.managers.workflow.prepare import run_environment
+from whesl.managers.workflow.submission.any_script import Front
+from whesl.managers.workflow.submission.install import install
+from whesl.model.errors import UsageError
+from whesl.runtime.wire import keys
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@parameters
+def front(
+    *,
+    words: tuple[str, ...] = argument(
+        nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND..."
+    ),
+    rules: Path = required(
+        "The specification; default: the policy that ships.", names="-e --rules", type=RULES
+    ),
+    spares: int = option(
+        1, "Spare nodes for each job whose recovery may take one.", "N", shown=True, least=0
+    ),
+    own_node: bool = option(
+        True,
+        "Use an isolator's node for its job too, or ask for one node more in each job and keep it out.",
+        names="--own-node/--no-own-node",
+        shown=True,
+    ),
+    observe: bool = option(False, "Report what would be done; touch nothing."),
+) -> None:
+    """Run COMMAND, a workflow manager for example, with WHESL's sbatch first on its PATH.
+
+    Each batch job that it submits is a task under the rules: its step is the job's name, its instance the
+    job's id. The manager, its files and its scripts stay as they are. `whesl report exec` shows the tasks.
+    """
+    name = default_manager(os.environ)
+    if manager_table.manager(name).command != "sbatch":
+        raise UsageError(
+            f"jobs are submitted to '{name}', and whesl front knows sbatch alone",
+            hint="put whesl exec before the commands of the jobs",
+        )
+    home = keys.home()
+    how = Front(
+        rules=str(rules.absolute()),
+        spares=spares,
+        own_node=own_node,
+        observe=observe or shipped_policy.observed((str(rules),), os.environ),
+    )
+    environment = run_environment(os.environ, install(home, name), home, name) | how.told()
+    program = shutil.which(words[0], path=environment["PATH"])
+    if program is None:
+        raise UsageError(f"there is no {words[0]} on PATH")
+    os.execve(program, words, environment)  # noqa: S606 - no shell is what we want

@@ -1,0 +1,106 @@
+"""Scripts that any program submits: the ``sbatch`` in front wraps each of them while it submits it.
+
+Each job is a task of its own, whose step is the job's name and whose instance is the job's id.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.language.rules_file import load_rules
+from whesl.managers.resource.granted_spares_and_requeue import ANY_STEP
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.batch.script import parse_script
+from whesl.managers.workflow.port import keeping_steps, spares_by_step, with_isolators_node
+from whesl.managers.workflow.prepare import program
+from whesl.managers.workflow.script_wrapping import TaskCall, WrappedScript
+from whesl.managers.workflow.submission.sbatch_options import Call, without
+from whesl.model import home as places
+from whesl.model.workflow import Task, Workflow
+
+_VARIABLE = "WHESL_FRONT"
+
+
+class Front(msgspec.Struct, frozen=True, kw_only=True):
+    """How jobs are protected: their rules, and the spare nodes of each job whose recovery may take one."""
+
+    rules: str
+    spares: int
+    own_node: bool = True
+    observe: bool = False
+
+    def told(self) -> dict[str, str]:
+        """Return the variable that tells the ``sbatch`` in front."""
+        return {_VARIABLE: msgspec.json.encode(self).decode()}
+
+
+def front(environment: Mapping[str, str]) -> Front | None:
+    """Return how the jobs that a process submits are protected, None where nothing is told."""
+    said = environment.get(_VARIABLE, "")
+    return msgspec.json.decode(said, type=Front) if said else None
+
+
+def wrapped(
+    call: Call, text: str, how: Front, environment: Mapping[str, str], directory: Path
+) -> tuple[Call, str, WrappedScript]:
+    """Return the call of a wrapped copy of a script, the script's text, and what its job needs.
+
+    Args:
+        call: the call of sbatch; its script may be a file, the word of ``--wrap``, or standard input.
+        text: the text of the script's file.
+        how: how the job is protected.
+        environment: the environment of the call.
+        directory: where the copy is put.
+
+    Raises UsageError for a text that is no script, or rules with errors.
+    """
+    home = places.chosen(environment)
+    source = str(Path(call.script).absolute()) if call.script else ""
+    command = call.last("wrap")
+    if command is not None:
+        text = f"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n"
+    elif not source:
+        text = sys.stdin.read()
+    # sbatch names jobs after their files, and these two so.
+    name = Path(source).name or ("wrap" if command is not None else "sbatch")
+    spec = load_rules((how.rules,), places.rules_cache(Path(home)), any_job=False)
+    assert spec is not None
+    script = parse_script(text, Path(name))
+    step = call.last("job-name") or script.step
+    task = Workflow(id="", name="", wms="", root="", tasks=(Task(id=step, step=step),))
+    spares = {} if how.observe else spares_by_step(spec, task, how.spares)
+    if not how.own_node and not how.observe:
+        spares = with_isolators_node(spares, task)
+    made = script_wrapping.program_for(
+        TaskCall(
+            program=program(),
+            workflow="",
+            spec=how.rules,
+            home=home,
+            observe=how.observe,
+            own_node=how.own_node,
+            step="",
+            of_job=True,
+        ),
+        text.split("\n", 1)[0],
+        source or name,
+        str(places.interpreters(Path(home))),
+    )
+    made.write()
+    copy = directory / name
+    file_retry.write(copy, os.fsencode(script_wrapping.wrap(text, made)), 0o700)
+    needs = WrappedScript(
+        workflow="",
+        step=ANY_STEP,
+        spares=spares.get(step, 0),
+        observe=how.observe,
+        keeps=not how.observe and step in keeping_steps(spec, task) and not script.outlives,
+        source=source,
+    )
+    return without(call, "wrap", str(copy)), text, needs
