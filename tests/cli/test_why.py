@@ -77,6 +77,11 @@ def test_the_other_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     answer = asked(capsys, log, "--good", good)
     assert [line["text"] for line in answer["unusual"]] == ["something odd"]
+    assert answer["working"] == []
+    log.write_text(STEPS)
+    assert asked(capsys, log)["working"] == [{"file": str(log), "line": 50}]
+    assert call(log) == 3
+    assert f"{log}:50 is a step of work, and the last line" in capsys.readouterr().out
     assert call(tmp_path / "none") == 2
 
 

@@ -77,7 +77,13 @@ def diagnose_files(
     if found.outcome is not Outcome.UNKNOWN:
         return found
     lines = [(file, *line) for file, some in zip(files, rare, strict=True) for line in some]
-    return msgspec.structs.replace(found, unusual=tuple(lines[-SHOWN:]))
+    ends = observed.last_lines
+    working = [
+        (files[step.number], step.line) for step in observed.progress if step.line == ends[step.number]
+    ]
+    return msgspec.structs.replace(
+        found, unusual=tuple(lines[-SHOWN:]), working=() if runs else tuple(working)
+    )
 
 
 def _guess(

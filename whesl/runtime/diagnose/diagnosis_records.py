@@ -156,6 +156,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         consequences: the findings that the cause explains.
         more: whether the log has more consequences than that.
         unusual: (file, line, text) of lines unlike the others, where the cause is unknown.
+        working: (file, line) of each last line that is a step of work, where the cause is unknown.
         told: the resource manager's record of the job as a line; empty where it was not asked.
     """
 
@@ -167,4 +168,5 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     consequences: tuple[Finding, ...] = ()
     more: bool = False
     unusual: tuple[tuple[str, int, str], ...] = ()
+    working: tuple[tuple[str, int], ...] = ()
     told: str = ""

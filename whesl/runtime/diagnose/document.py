@@ -23,6 +23,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "consequences_are_more": diagnosis.more,
         "candidates": [_candidate(candidate) for candidate in diagnosis.candidates],
         "unusual": [{"file": file, "line": line, "text": text} for file, line, text in diagnosis.unusual],
+        "working": [{"file": file, "line": line} for file, line in diagnosis.working],
         "manager": diagnosis.told,
         "rule": rule(cause.finding, diagnosis.advice) if cause is not None else "",
     }

@@ -12,6 +12,7 @@ from rich.console import Console
 from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding
 from whesl.runtime.diagnose.reading import lines_of
 from whesl.runtime.diagnose.rule import rule
+from whesl.runtime.diagnose.unusual import SHOWN
 
 _AROUND = 3  # shown lines before and after the decisive one
 _HELPS = {
@@ -55,10 +56,17 @@ def _show_without_cause(console: Console, diagnosis: Diagnosis) -> None:
         console.print("ended well", style="bold green")
         return
     console.print("cause not known", style="bold yellow")
-    if not diagnosis.unusual:
+    for file, line in diagnosis.working[:SHOWN]:
+        told = (
+            f"{file}:{line} is a step of work, and the last line: the program was ended from outside, hangs,"
+        )
+        console.print(told, "hangs, or kept its last output back.", markup=False)
+    if not diagnosis.unusual and not diagnosis.working:
         console.print("Nothing that can be told from: the logs are empty, or all their lines are alike.")
-    else:
-        console.print("These lines are unlike the job's other lines:")
+    if diagnosis.unusual:
+        console.print(
+            "These lines are unlike the job's other lines; --good LOG leaves out those of a good run:"
+        )
     for file, line, text in diagnosis.unusual:
         console.print(f"  {file}:{line}: {_cut(text)}", markup=False)
 
