@@ -46,8 +46,8 @@ def site(tmp_path: Path, sshd: Sshd, there: tuple[str, dict[str, str]]) -> Site:
     return Site(tmp_path, sshd, " ".join([f"PATH={environment['PATH']}", *named]), manager)
 
 
-def test_status_files_a_signal_and_a_lost_owner(site: Site, there: tuple[str, dict[str, str]]) -> None:
-    """One run that ends by itself, one that a signal ends, one that ends itself when nobody looks at it."""
+def test_status_files_a_signal_and_lost_owners(site: Site, there: tuple[str, dict[str, str]]) -> None:
+    """One run ends by itself, one by a signal, one by the next attempt, one since nobody looks at it."""
     failing = site.start("first", "now", "7")
     out, said = failing.communicate(timeout=90)
     assert failing.returncode == 7, said
@@ -58,17 +58,23 @@ def test_status_files_a_signal_and_a_lost_owner(site: Site, there: tuple[str, di
     stopped.send_signal(signal.SIGTERM)
     _, said = stopped.communicate(timeout=90)
     assert stopped.returncode == 128 + signal.SIGTERM, said
-    killed = site.start("third", "wait")
-    site.begun("third")
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
     manager, environment = there
-    (run,) = (site.place / "there").iterdir()
     cluster = scheduler(manager, environ=environment)
 
-    def living() -> bool:
+    def living(run: Path) -> bool:
         record = cluster.find(run.name)
         return record is not None and not record.state.ended
 
-    assert living()
-    until(lambda: not living(), "its lease is over", 90)
+    def without_owner(name: str) -> Path:
+        killed = site.start(name, "wait")
+        site.begun(name)
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+        (run,) = (site.place / "there").iterdir()
+        return run
+
+    third = without_owner("third")
+    assert living(third)
+    fourth = without_owner("fourth")
+    assert living(fourth) and not living(third), "never two copies"
+    until(lambda: not living(fourth), "its lease is over", 90)
