@@ -66,8 +66,34 @@ def end(bed: Training, process: subprocess.Popen[str], steps: int) -> list[str]:
 LOST = {"TASK_KILLED", "TORCH_RANK_LOST", "TORCHRUN_FAILED"}
 
 
-def lose_one_after_another(bed: Training, process: subprocess.Popen[str], steps: int) -> None:
-    """Lose a rank, stop the first one, lose a node and the job's first node; check what was raised."""
+@pytest.mark.slurm
+def test_srun(bed: Training) -> None:
+    """A killed rank, then the lost first node of the job."""
+    process = begin(bed, "train.sh", 600)
+    goes_on(bed)
+    bed.ranks()[1].send_signal(signal.SIGKILL)
+    goes_on(bed)
+    bed.crash("n01")
+    raised = end(bed, process, 600)
+    assert {job["JobState"] for job in bed.jobs()} == {"COMPLETED"}, "it went on from another node"
+    # Other ranks may tell of the lost peer before its node is known to be lost.
+    assert len(raised) > 1 and set(raised[:-1]) <= LOST
+    assert raised[-1] == "NODE_FAIL"
+
+
+def begin_torchrun(bed: Training, steps: int) -> subprocess.Popen[str]:
+    script = bed.place / "torchrun.sh"
+    script.write_text(script.read_text().replace("--nproc_per_node 4", "--nproc_per_node 1"))
+    return begin(bed, "torchrun.sh", steps)
+
+
+@pytest.mark.slurm
+def test_torchrun(bed: Training) -> None:
+    """A killed rank, a stopped first one, a lost node, the lost first node of the job: one after another.
+
+    Each line of the ranks has a label.
+    """
+    process = begin_torchrun(bed, 600)
     goes_on(bed)
     bed.ranks()[1].send_signal(signal.SIGKILL)
     goes_on(bed)
@@ -80,30 +106,13 @@ def lose_one_after_another(bed: Training, process: subprocess.Popen[str], steps:
     bed.crash("n03")
     goes_on(bed)
     bed.crash("n01")
-    raised = end(bed, process, steps)
+    raised = end(bed, process, 600)
     assert {job["JobState"] for job in bed.jobs()} == {"COMPLETED"}, "it went on from another node"
     hung = raised.index("STANDS_STILL")
     assert raised[:hung] and set(raised[:hung]) <= LOST
     # Other ranks may tell of the lost peer before its node is known to be lost.
     assert set(raised[hung + 1 : -2]) <= LOST
     assert raised[-2:] == ["NODE_FAIL"] * 2
-
-
-@pytest.mark.slurm
-def test_srun(bed: Training) -> None:
-    lose_one_after_another(bed, begin(bed, "train.sh", 600), 600)
-
-
-def begin_torchrun(bed: Training, steps: int) -> subprocess.Popen[str]:
-    script = bed.place / "torchrun.sh"
-    script.write_text(script.read_text().replace("--nproc_per_node 4", "--nproc_per_node 1"))
-    return begin(bed, "torchrun.sh", steps)
-
-
-@pytest.mark.slurm
-def test_torchrun(bed: Training) -> None:
-    """Each line of its ranks has a label."""
-    lose_one_after_another(bed, begin_torchrun(bed, 600), 600)
     assert "[default0]:step 1 " in bed.text()
 
 
