@@ -77,6 +77,14 @@ CHANGES = (
         script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
     ),
     Change(
+        name="shell-before",
+        what="Bash runs before scripts and launchers; it warns of a missing locale, and drops `SHELLOPTS`.",
+        when="Where `LC_ALL` names a locale that the node lacks, or a script exports `SHELLOPTS`.",
+        why="The real launcher is looked up, and only bash hands on the functions that bash exports.",
+        aspects=(),
+        script=r"\bexport\b.*\bSHELLOPTS\b",
+    ),
+    Change(
         name="parent",
         what="The script's parent process is one of WHESL's.",
         when="Always; `ps -o comm= -p $PPID` says `python`.",
