@@ -66,7 +66,7 @@ class Passed(NamedTuple):
 
     Attributes:
         around: the surroundings.
-        first: whether such a line begins with the needle, so that what follows tells it from other lines.
+        first: whether it is the first needle of such a line, so that what follows tells the line from others.
     """
 
     around: frozenset[Surroundings]
@@ -119,13 +119,12 @@ def surroundings(line: bytes, begin: int, end: int) -> Surroundings:
         begin, end: the offsets of the needle.
     """
     before = NUMBER.sub(b"\n", line[max(0, begin - _AROUND) : begin])[::-1]
-    return _symbols(before, begin <= _AROUND), _symbols(
-        NUMBER.sub(b"\n", line[end : end + _AROUND]), end + _AROUND >= len(line)
-    )
+    after = NUMBER.sub(b"\n", line[end : end + _AROUND])
+    return _symbols(before, begin <= _AROUND), _symbols(after, end + _AROUND >= len(line))
 
 
 def _symbols(text: bytes, whole: bool) -> Symbols:
-    """Return the symbols of a text up to its first number; a number is a line end in it.
+    """Return the symbols of a text up to its first number. Numbers are replaced by line ends.
 
     Args:
         text: the text.
