@@ -146,9 +146,12 @@ and the descent |
 | options of SPANK plugins, and of releases to come | the `srun` in a task asks `srun --help` for an \
 option that it does not know; one that is not there either is refused by srun |
 | `sackd`, configless login nodes | the commands find their configuration themselves; \
-`SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Not tried on such a host |
-| dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others: on 26.05.3 one was listed, ran a \
-step, was drained and taken back. Bursting uses CLOUD nodes, which need no more |
+`SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Tried with `sackd` on 24.05.8 \
+and 25.11.7: `whesl run`, `doctor --compute`, `why` and `placement serve` work; `placement install` says \
+that the plugin belongs where slurmctld runs |
+| dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others: on 24.05.8 and 26.05.3 one was listed, \
+ran a step and was drained; on 24.05.8 one was the spare that took a lost node's place. Bursting uses \
+CLOUD nodes, which need no more |
 | `slurmrestd` with JWT | not used: placement marks nodes beside slurmctld, by `scontrol` of every \
 release. From another host it would need a token of an operator there, and each release drops older \
 versions of the interface |
