@@ -36,6 +36,12 @@ CASES = [
     (f'{DETECT}LOG "cycle" stdout TIMEOUT 60\n{DETECT}LOG "cycle" output', "ESL058", '"cycle"', "TIMEOUT"),
     (f'{DETECT}LOG "cycle = " stdout TIMEOUT 60\n{DETECT}LOG "cycle" stdout', "ESL058", '"cycle"', ""),
     (
+        f'{DETECT}PROGRESS "step (\\d+) of" stdout TIMEOUT 60\n{DETECT}MATCH "step \\d+ of" stdout',
+        "ESL058",
+        '"step \\d+ of"',
+        "",
+    ),
+    (
         f'{DETECT}PROGRESS "cycle (?P<n>\\d+)" output TIMEOUT 60\n{DETECT}MATCH "cycle (?P<n>\\d+)" stdout',
         "ESL058",
         '"cycle (?P<n>\\d+)"',
@@ -59,6 +65,7 @@ CASES = [
             ("*error*", "anywhere in a line"),
             ("error*", "anywhere in a line"),
             ("*.log failed", "anywhere in a line"),
+            ("solver*failed", "anywhere in a line"),
             ("error|fatal", "MATCH"),
             ("solver failed|no convergence", "MATCH"),
             ("FAILED$", "MATCH"),

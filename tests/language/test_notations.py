@@ -33,6 +33,7 @@ PLACES = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("where", [Where.JOB, *PLACES])
 @settings(
     max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]

@@ -157,6 +157,7 @@ PARTS = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("statement", PARTS)
 def test_any_two_neighbours_swapped(statement: str) -> None:
     """Whatever order is proposed is correct."""

@@ -204,6 +204,7 @@ def test_handlers_are_found_from_any_directory(tmp_path: Path, monkeypatch: pyte
         assert handlers([str(tmp_path / "two" / "compiled.json")], cache)[0] == str(tmp_path / "two" / "mend")
 
 
+@pytest.mark.costly
 def test_a_handler_beside_rules_that_are_named_as_one_types_them(tmp_path: Path) -> None:
     home, place, work = tmp_path / "home", tmp_path / "place", tmp_path / "place" / "work"
     work.mkdir(parents=True)

@@ -122,6 +122,85 @@ def test_a_pattern_in_a_traced_command(place: Path, capsys: pytest.CaptureFixtur
     assert check(place, capsys, rule.replace("output", 'file "app.log"'), *options) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "rule", "code"),
+    [
+        ("echo 'starting solver'\nsrun ./a", 'LOG "starting solver" output', "ESL083"),
+        ("echo Job begins on $(hostname)\nsrun ./a", 'LOG "Job begins" stdout', "ESL083"),
+        ("trap 'echo CLEANUP' EXIT\nsrun ./a", 'LOG "CLEANUP" output', "ESL083"),
+        ("srun ./a || echo FAILED", 'LOG "FAILED" output', None),
+        ("if ! srun ./a; then echo FAILED; exit 1; fi", 'LOG "FAILED" output', None),
+        ("echo starting\nsrun ./a", 'LOG "starting" stderr', None),
+        ("echo cycle = 0\nsrun ./a", 'LOG "cycle = " output TIMEOUT 60', None),
+        ("srun ./a > a.log 2>&1", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a &> a.log", 'LOG "FATAL" output', "ESL096"),
+        ("exec > a.log 2>&1\nsrun ./a", "SILENCE TIMEOUT 300", "ESL096"),
+        ("srun ./a 2> err.log", 'LOG "Segmentation" stderr', "ESL096"),
+        ("srun ./a > a.log", 'LOG "srun: error" output', None),
+        ("srun ./a 2>&1 > a.log", 'LOG "FATAL" stderr', None),
+        ("srun ./a > a.log 2>&1\n[ $? = 0 ] || echo FATAL", 'LOG "FATAL" stdout', None),
+        ("srun ./a > solver.log", 'LOG "FATAL" file "solver.out"', "ESL081"),
+        ("cd work\nsrun ./a > solver.log", 'LOG "FATAL" file "solver.log"', "ESL081"),
+        ("cd work\nsrun ./a > solver.log", 'LOG "FATAL" file "work/solver.log"', None),
+        ("srun ./a | tee solver.log", 'LOG "FATAL" file "solver.log"', None),
+        ("srun ./a > solver.log", 'LOG "FATAL" file "lammps.log"', None),
+        ("srun ./a || true", "EXIT CODE 1", "ESL096"),
+        ("srun ./a | tee log", "EXIT CODE 1", "ESL096"),
+        ("srun ./a\necho done", "EXIT CODE 1", "ESL096"),
+        ("srun ./a &\nsrun ./b &\nwait", "EXIT CODE 1", "ESL096"),
+        ("set -o pipefail\nsrun ./a | tee log", "EXIT CODE 1", None),
+        ("set -e\nsrun ./a\necho done", "EXIT CODE 1", None),
+        ("srun ./a\nrc=$?\necho done\nexit $rc", "EXIT CODE 1", None),
+        ("srun ./a || { echo bad; exit 1; }", "EXIT CODE 1", None),
+        ("srun ./a\nsrun ./b", "EXIT CODE 1", None),
+        ("srun ./a\nunclosed 'quote\necho done", "EXIT CODE 1", None),
+        ("srun ./a", 'LOG "step" output TIMEOUT 600', "ESL094"),
+        ("srun ./a", "SILENCE TIMEOUT 60 WARMUP 600", "ESL094"),
+        ("srun ./a", 'LOG "step" output TIMEOUT 599', None),
+        ("srun ./a", 'JOB EXCEPTION "exec"', "ESL095"),
+        ("flux run ./a", 'JOB EXCEPTION "exec"', None),
+    ],
+)
+def test_what_the_script_does_with_output_and_status(
+    place: Path, capsys: pytest.CaptureFixture[str], body: str, rule: str, code: str | None
+) -> None:
+    (place / "run.sh").write_text(f"#!/bin/bash\n#SBATCH -N 4\n#SBATCH --time=10\n{body}\n")
+    step = f"{DETECT}{rule}\n{RECOVER}JOB JOB.REPLACE"
+    found = check(place, capsys, step, "--workflow", place / "run.sh")
+    own = [each["code"] for each in found if each["line"] > HEADER.count("\n")]
+    assert own == ([code] if code else [])
+    (place / "run.sh").write_text("#!/usr/bin/perl\n#SBATCH -N 4\nsystem('srun ./a > a.log 2>&1 || true');\n")
+    others = check(place, capsys, step, "--workflow", place / "run.sh")
+    assert {each["code"] for each in others}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ('NODE.REMOVE {"min_nodes": 3}', "none can be removed"),
+        ('NODE.REMOVE {"min_nodes": 2}', ""),
+        ('JOB.REPLACE {"nodes": 4}', "not 4"),
+        ('JOB.REPLACE {"nodes": 3}', ""),
+    ],
+)
+def test_nodes_that_no_job_has(place: Path, capsys: pytest.CaptureFixture[str], step: str, said: str) -> None:
+    (place / "run.sh").write_text(SCRIPT.replace("-N 1", "-N 2"))
+    found = check(place, capsys, f"{DETECT}EXIT CODE 1\n{RECOVER}JOB {step}", "--workflow", place / "run.sh")
+    assert [each["code"] for each in found] == (["ESL085"] if said else [])
+    assert all(said in each["message"] for each in found)
+
+
+def test_directories_of_results_and_of_new_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rule in (
+        f'{DETECT}OUTPUT "/no-such-root/out/*.nc" MISSING\n{RECOVER}JOB JOB.REPLACE',
+        f'{DETECT}EXIT CODE 1\n{RECOVER}JOB JOB.REPLACE {{"workdir": "/no-such-root/run"}}',
+        f'{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.REPLACE {{"filesystem": "/no", "defaultpath": "/a"}}',
+    ):
+        assert [each["code"] for each in check(place, capsys, rule)] == ["ESL081"], rule
+    later = f'{DETECT}OUTPUT "$DATA/later/out.nc" MISSING\n{RECOVER}JOB JOB.REPLACE {{"workdir": "$DATA"}}'
+    assert check(place, capsys, later) == []
+
+
 def test_rules_that_end_torchrun_before_it_restarts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "run.sh").write_text("#!/bin/bash\nsrun torchrun --max-restarts=3 train.py\n")
     options = ("--workflow", place / "run.sh")

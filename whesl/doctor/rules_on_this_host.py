@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.detections.base import DiskMetric, Kind, Reads
+from whesl.language.detections.base import DiskMetric, Kind
 from whesl.language.diagnostics import Diagnostic, Severity, lines_of
 from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
 from whesl.language.patterns_and_places import Span, Stream
 from whesl.language.rules_file import located
-from whesl.language.spec import ExceptionSpec, Operation, ResourceKind, Spec
+from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.managers.workflow.port import needs_spares
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
@@ -22,21 +21,10 @@ from whesl.runtime.detect.disk_usage import read_usage
 from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.plan import RecoveryError
 
-# Settings by which a shell prints each command before it runs it.
-_TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
+if TYPE_CHECKING:
+    from whesl.doctor.rules_and_script import ScriptChecks
+
 _GLOB = frozenset("*?[")
-# Options by which torchrun restarts its workers itself, and lines that are printed before that.
-_TORCHRUN = re.compile(r"^[^#\n]*--max[-_]restarts[= ]+[\"']?([1-9]\d*)", re.MULTILINE)
-_PAIR = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537]"
-_WORKERS_LINES = (
-    "elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15) of binary: python",
-    "[rank0]: Traceback (most recent call last):",
-    f"[rank0]: {_PAIR} Connection closed by peer [::1]:9.",
-    f"[rank0]: {_PAIR} Read error [::1]:9: Connection reset by peer.",
-    "RuntimeError: DataLoader worker (pid 12345) is killed by signal: Killed.",
-    "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
-    "[rank3]:[E1218 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: Work",
-)
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
@@ -72,10 +60,7 @@ class Surroundings:
         self._workspace = workspace
         self._spares = spares
         self._environment = environment
-        traced = commands.split("\n") if _TRACED.search(commands) else []
-        restarting = _TORCHRUN.search(commands)
-        self._restarts = restarting.group(1) if restarting is not None else ""
-        self._printed = [f"+ {line.strip()}" for line in traced if not line.lstrip().startswith("#")]
+        self._script = _script_checks(commands, workflow) if commands else None
 
     def findings(self) -> list[Diagnostic]:
         """Return a warning for each unsuitable rule."""
@@ -114,12 +99,18 @@ class Surroundings:
             reads = detection.reads()
             if reads is not None and reads.source.stream is Stream.FILE and reads.source.path is not None:
                 path = reads.source.path
-                yield from self._file_missing(path, tasks, detection.span)
+                if self._script is None or not self._script.writes(path):
+                    yield from self._file_missing(path, tasks, detection.span)
                 yield from self._file_shared(path, tasks, detection.span)
-            if reads is not None and reads.source.stream is not Stream.FILE:
-                yield from self._traced(reads, detection.span)
-            if self._restarts and (alone := detection.one_line()) is not None:
-                yield from self._ends_torchrun(alone, detection.span)
+            for unfit in self._script.findings(detection) if self._script is not None else ():
+                yield self._finding(*unfit)
+            promise = detection.promised()
+            place = self._expanded(promise.path) if promise is not None else None
+            if promise is not None and place is not None and place.startswith("/"):
+                root = Path(*Path(place).parts[:2])
+                if not _GLOB & set(root.name) and not root.exists():
+                    message = f"there is no {root} here, and so nothing is ever in it"
+                    yield self._finding("ESL081", message, "", detection.span, promise.path)
             yield from self._disk(detection, tasks)
 
     def _disk(self, detection: Kind, tasks: Sequence[Task]) -> Iterator[Diagnostic]:
@@ -150,27 +141,6 @@ class Surroundings:
                 message = f"{place} is {used:.0%} full here already: it is raised at once"
                 hint = "write a percentage that it is to pass, or make room before"
                 yield self._finding("ESL080", message, hint, detection.span, path)
-
-    def _traced(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
-        """Find patterns in a script's own lines, which its shell prints before it runs them."""
-        for pattern in reads.patterns:
-            line = next((line for line in self._printed if found_in(pattern, line)), None)
-            if line is not None:
-                message = f"the script's shell prints this pattern itself (set -x): {line[:80]!r}"
-                hint = "write what only the fault prints, or leave set -x out"
-                yield self._finding("ESL083", message, hint, span, pattern.text)
-
-    def _ends_torchrun(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
-        """Find patterns in lines that are printed before torchrun itself restarts its workers."""
-        for pattern in reads.patterns:
-            if any(found_in(pattern, line) for line in _WORKERS_LINES):
-                times = f"{self._restarts} time{'' if self._restarts == '1' else 's'}"
-                message = (
-                    f"torchrun starts its workers anew up to {times} (--max-restarts), and this is printed"
-                    " before: the rule ends the attempt first"
-                )
-                hint = "leave --max-restarts out, or watch for ChildFailedError, torchrun's last word"
-                yield self._finding("ESL089", message, hint, span, pattern.text)
 
     def _file_missing(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
         place = self._expanded(path)
@@ -222,9 +192,11 @@ class Surroundings:
                     place = self._expanded(value)
                     if place is None or "${" in place or not place.startswith("/"):
                         continue
-                    if not os.path.lexists(place) and not Path(place).parent.is_dir():
+                    parent = Path(place).parent
+                    if not os.path.lexists(place) and (parent == parent.parent or not parent.is_dir()):
                         message = f"there is no {place} here, and no directory that it could be made in"
                         yield self._finding("ESL081", message, "", step.span, value)
+            yield from self._arguments(step, exception)
         if self._spares == 0 and needs_spares(exception):
             for task in self._tasks(exception):
                 if task.nodes == 1:
@@ -232,6 +204,27 @@ class Surroundings:
                     message = f"{task.name} has one node and no spare: none can take the place of that node"
                     yield self._finding("ESL085", message, "whesl run --spares 1", step.span, step.operation)
                     return
+
+    def _arguments(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        """Find a working directory that is not there, and numbers of nodes that no job has."""
+        workdir = step.arguments.get("workdir")
+        place = self._expanded(workdir) if isinstance(workdir, str) and "${" not in workdir else None
+        if place is not None and place.startswith("/") and not Path(place).is_dir():
+            yield self._finding("ESL081", f"there is no directory {place} here", "", step.span, str(workdir))
+        removes = (step.resource, step.operation) == (ResourceKind.NODE, Operation.REMOVE)
+        for task in self._tasks(exception):
+            most = task.nodes + (1 if self._spares is None else self._spares)
+            has = f"{task.name} has {most} nodes, spares included"
+            least, asked = step.arguments.get("min_nodes", 1), step.arguments.get("nodes", 0)
+            if removes and isinstance(least, int) and (least >= most or task.nodes == 1):
+                yield self._finding(
+                    "ESL085", f"{has}: none can be removed", "NODE.REPLACE needs a spare", step.span, "REMOVE"
+                )
+                return
+            if isinstance(asked, int) and asked > most:
+                hint = f"whesl run --spares {asked - task.nodes}"
+                yield self._finding("ESL085", f"{has}, not {asked}", hint, step.span, "nodes")
+                return
 
     def _tasks(self, exception: ExceptionSpec) -> list[Task]:
         tasks = self._workflow.tasks if self._workflow is not None else ()
@@ -263,6 +256,14 @@ class Surroundings:
                     return _warning(code, message, hint, file, number, at + 1, at + 1 + len(quoted))
         line = span.line if span is not None else 1
         return _warning(code, message, hint, file, line, 1, 2)
+
+
+def _script_checks(commands: str, workflow: Workflow | None) -> ScriptChecks:
+    # What reads scripts is not loaded for a task that starts.
+    from whesl.doctor.rules_and_script import ScriptChecks
+
+    steps = {task.step for task in workflow.tasks} if workflow is not None else set()
+    return ScriptChecks(commands, len(steps) == 1)
 
 
 def _warning(code: str, message: str, hint: str, file: str, line: int, column: int, end: int) -> Diagnostic:

@@ -111,6 +111,7 @@ CODES: dict[str, str] = {
     "ESL093": "what is said twice",
     "ESL094": "number that is hardly meant",
     "ESL095": "what never happens, or always",
+    "ESL096": "what the job's script keeps from the rules",
 }
 
 

@@ -205,6 +205,10 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return the classes of causes that raise this detection; none for other kinds."""
         return ()
 
+    def timer(self) -> tuple[float, float] | None:
+        """Return the time-out and the warm-up of this detection's timer in seconds; None without a timer."""
+        return None
+
     def counted(self) -> str | None:
         """Return the name of the exception that this detection counts; None for other kinds."""
         return None

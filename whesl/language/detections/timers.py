@@ -44,6 +44,9 @@ class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
             return None
         return HangDetection(pattern=pattern, source=source, timeout=timer[0], warmup=timer[1], span=span)
 
+    def timer(self) -> tuple[float, float]:
+        return self.timeout, self.warmup
+
     def sentence(self) -> str:
         line = f"line of {wording.of_source(self.source)} that {wording.of_pattern(self.pattern)}"
         return f"no {line} appears for {wording.of_timer(self.timeout, self.warmup, 'with the first, or ')}"
@@ -79,6 +82,9 @@ class SilenceDetection(Kind, frozen=True, kw_only=True, tag="silence"):
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> SilenceDetection | None:
         timer = check.timer(form)
         return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
+
+    def timer(self) -> tuple[float, float]:
+        return self.timeout, self.warmup
 
     def sentence(self) -> str:
         return f"the job prints nothing for {wording.of_timer(self.timeout, self.warmup)}"
@@ -138,6 +144,9 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
             warmup=timer[1],
             span=span,
         )
+
+    def timer(self) -> tuple[float, float]:
+        return self.timeout, self.warmup
 
     def sentence(self) -> str:
         lines = (

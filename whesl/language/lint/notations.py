@@ -63,7 +63,8 @@ NOTATIONS = _table(
     ),
     (
         _W.TEXT,
-        r"^\*\w.*\w\*$ | (?:^|\s)\*\.\w | \w\*$ | \w\s\*(?=[:,;.]) | ^%\w[^%]*\w%$ | [a-z]%(?=[a-z])",
+        r"^\*\w.*\w\*$ | (?:^|\s)\*\.\w | \w\*$ | [a-z]{3}\*(?=[a-z]{3}) | \w\s\*(?=[:,;.]) |"
+        r"^%\w[^%]*\w%$ | [a-z]%(?=[a-z])",
         "leave the * or % out: a text is found anywhere in a line",
     ),
     (_W.TEXT, r"(?<![\d%])%[-+#0]?\d*(?:\.\d+)?(?:ll?|h|z)?[dsufxegvip]\b | %\(\w+\)[sdf]", _NUMBER),

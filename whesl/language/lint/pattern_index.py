@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -30,7 +31,7 @@ class PatternIndex:
                 if named(pattern) < LEAST:
                     continue
                 if pattern.regex:
-                    self._expressions[pattern.text].append(number)
+                    self._expressions[_ungrouped(pattern.text)].append(number)
                 else:
                     self._texts[pattern.text[:LEAST]][len(pattern.text)][pattern.text].append(number)
 
@@ -38,12 +39,16 @@ class PatternIndex:
         """Yield the index of each group with a pattern that every line with this pattern has, too.
 
         Args:
-            pattern: the pattern; an expression contains only itself, a text all its parts.
+            pattern: the pattern; a text contains all its parts, an expression only itself, with any groups.
         """
         text = pattern.text
         if pattern.regex:
-            yield from self._expressions.get(text, ())
+            yield from self._expressions.get(_ungrouped(text), ())
             return
         for start in range(len(text)):
             for length, texts in self._texts.get(text[start : start + LEAST], {}).items():
                 yield from texts.get(text[start : start + length], ())
+
+
+def _ungrouped(expression: str) -> str:
+    return re.sub(r"(?<!\\)(?:\((?:\?P<\w+>|\?:)?|\))", "", expression)

@@ -35,6 +35,8 @@ class Whesl(PythonPackage):
     depends_on("py-pyzmq@26:", type=("build", "run"))
     depends_on("py-rich@13.7:", type=("build", "run"))
     depends_on("py-ruamel-yaml@0.18:", type=("build", "run"))
+    depends_on("py-tree-sitter@0.24:", type=("build", "run"))
+    depends_on("py-tree-sitter-bash@0.23:", type=("build", "run"))
 
     with when("+predict"):
         depends_on("py-numpy@1.26:", type=("build", "run"))
