@@ -18,6 +18,7 @@ def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert limits.factor() == 3
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("load", "ends"), [(0.0, False), (20.0, True)])
 def test_what_ends_late_is_waited_for_while_the_machine_is_busy(
     load: float, ends: bool, monkeypatch: pytest.MonkeyPatch

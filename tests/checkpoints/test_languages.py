@@ -83,6 +83,7 @@ def test_an_example_writes_a_checkpoint_and_goes_on_from_it(language: str, tmp_p
         assert said[-1] == f"rank {rank} ends at {steps} {steps * (steps + 1) // 2 * (rank + 1)}"
 
 
+@pytest.mark.costly
 def test_cmake_and_pkg_config_find_what_was_installed(tmp_path: Path) -> None:
     need("cmake", "make", "pkg-config", "cc")
     prefix = tmp_path / "prefix"

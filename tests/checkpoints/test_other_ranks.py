@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("language", ["c", "python"])
 @pytest.mark.parametrize(("rank", "ranks"), [(0, 3), (2, 3), (5, 6), (0, 1)])
 def test_a_program_that_redistributes_gets_all_parts(
@@ -167,6 +168,7 @@ def test_a_program_that_redistributes_gets_all_parts(
     assert done.stdout.splitlines() == ["0 4 ", *map(str, parts)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_each_part_is_verified_by_one_of_the_ranks(language: str, sheet: Page, tmp_path: Path) -> None:
     if language == "c" and COMPILER is None:

@@ -231,6 +231,7 @@ def test_faults_are_found(
         explore(2, budget(**trouble), settings(), most=200_000)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("forgotten", ["foretold", "asked"])
 def test_what_was_acknowledged_and_not_written_down_is_found(
     forgotten: str, monkeypatch: pytest.MonkeyPatch

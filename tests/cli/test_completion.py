@@ -127,6 +127,7 @@ def test_the_script(shell: str, tmp_path: Path) -> None:
     assert (parsed.returncode, parsed.stderr) == (0, "")
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("past")
 @pytest.mark.parametrize(
     ("line", "expected"),

@@ -55,12 +55,14 @@ def end(command: list[str], output: int) -> tuple[int, str]:
 COMMANDS = ["check FILE", "check --json FILE", "compile FILE", "nodes --json", "status --json"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_reader_that_has_gone(command: str, tmp_path: Path, closed: int) -> None:
     """Quiet, and no status that says something about a specification."""
     assert end(words(command, tmp_path), closed) == (READER_GONE, "")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_room_for_the_output(command: str, tmp_path: Path, full: int) -> None:
     status, said = end(words(command, tmp_path), full)
@@ -70,6 +72,7 @@ def test_no_room_for_the_output(command: str, tmp_path: Path, full: int) -> None
     assert said.startswith(f"whesl: No space left on device (ENOSPC)\n  hint: {hint}")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["closed", "full"])
 def test_a_workflow_does_not_depend_on_who_reads_of_it(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -53,6 +53,7 @@ def _whesl(place: Path, call: list[str], *arguments: str) -> subprocess.Complete
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("call", CALLS, ids=["script", "module"])
 def test_a_task_recovers_and_its_program_has_the_user_s_modules(place: Path, call: list[str]) -> None:
     started = _whesl(place, call, "coordinator", "start")

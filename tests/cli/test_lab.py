@@ -40,6 +40,7 @@ class Hidden(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_a_missing_extra_is_one_clear_error(name: str, tmp_path: Path) -> None:
     """Whether a command's module needs a library, or what it calls does."""

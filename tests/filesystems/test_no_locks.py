@@ -58,6 +58,7 @@ EXCEPTION RECOVERY STEP CALLED JOB JOB.REPLACE
 """
 
 
+@pytest.mark.costly
 def test_a_task_runs_and_recovers(home: Path, tmp_path: Path) -> None:
     """It had said seven times that another isolator holds the lock, and ended with 70."""
     rules = tmp_path / "rules.esl"
@@ -84,6 +85,7 @@ def test_a_workflow_runs(home: Path, tmp_path: Path) -> None:
         whesl(home, "coordinator", "stop")
 
 
+@pytest.mark.costly
 def test_the_coordinator_runs_once(home: Path) -> None:
     try:
         assert whesl(home, "coordinator", "start").returncode == 0
@@ -93,6 +95,7 @@ def test_the_coordinator_runs_once(home: Path) -> None:
         assert "has ended" in whesl(home, "coordinator", "stop").stdout
 
 
+@pytest.mark.costly
 def test_a_killed_isolator_is_followed_by_another(home: Path, tmp_path: Path) -> None:
     done = tmp_path / "done"
     keeper = subprocess.Popen(

@@ -57,6 +57,7 @@ def drawn(harness: Harness) -> st.SearchStrategy[bytes]:
     return st.one_of(strategies).map(lambda data: data[:MAX_LENGTH])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", HARNESSES)
 def test_what_is_drawn(name: str) -> None:
     harness = HARNESSES[name]

@@ -79,6 +79,7 @@ def test_the_picture_is_where_the_times_are(browser: Browser, report: Path, widt
             assert height > 8
 
 
+@pytest.mark.costly
 def test_a_mark_leads_to_its_exception(browser: Browser, tmp_path: Path) -> None:
     """Also where there are so many that they are closed at first."""
     path = tmp_path / "many.html"

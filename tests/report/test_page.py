@@ -124,6 +124,7 @@ def test_nothing_ran_yet() -> None:
     assert "timeline" not in {attributes.get("class") for _, attributes in found.tags}
 
 
+@pytest.mark.costly
 def test_a_thousand_tasks_are_folded_up() -> None:
     """Those to which something happened stand there; the others are one row for each step until asked for."""
     result = told(1000, every=50)

@@ -74,6 +74,7 @@ def bounded(work: Callable[[], object], seconds: int = 20, memory: int = MEMORY)
     assert status == 0, f"the child ended with {status}"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NASTY)
 def test_a_nasty_pattern_is_refused_with_a_reason_or_runs_in_bounds(name: str) -> None:
     text = NASTY[name]
@@ -92,6 +93,7 @@ def test_a_nasty_pattern_is_refused_with_a_reason_or_runs_in_bounds(name: str) -
     bounded(work)
 
 
+@pytest.mark.costly
 def test_the_command_names_every_bad_pattern_and_ends(tmp_path: Path) -> None:
     bad = [name for name, text in NASTY.items() if PatternCheck().regex(text) is not None]
     assert {"deep", "deeper", "large repeat", "look-ahead", "back-reference", "recursive"} <= set(bad)

@@ -172,6 +172,7 @@ def _hard_link(scene: Scene, name: Path) -> None:
         name.write_bytes(b"planted")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "plant", [_link, _directory, _dangling, _hard_link, lambda _scene, name: os.mkfifo(name, 0o666)]
 )

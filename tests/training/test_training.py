@@ -61,6 +61,7 @@ def test_each_fault_is_seen_by_its_line_and_training_goes_on(bench: Bench) -> No
     assert steps(out.read_text()) == went, "from the last checkpoint each time"
 
 
+@pytest.mark.costly
 def test_an_error_at_the_same_place_is_met_twice(bench: Bench) -> None:
     """Other ranks tell of the lost peer while the attempt runs: it was restarted as after a killed rank."""
     code, out = trained(bench, "bug:1:7 bug:1:7 bug:1:7 bug:1:7")
@@ -69,6 +70,7 @@ def test_an_error_at_the_same_place_is_met_twice(bench: Bench) -> None:
     assert len(steps(out)) == 7, "from the checkpoint, once"
 
 
+@pytest.mark.costly
 def test_a_loss_that_is_nan_ends_it_at_the_third_time(bench: Bench) -> None:
     """Also where the run gets further each time: steps whose loss is NaN were counted as progress."""
     code, out = trained(bench, "nan:0:7 nan:0:13 nan:0:17")

@@ -81,6 +81,7 @@ def test_a_run_that_breaks_off_leaves_its_executors_and_nothing_else(
     world.right(run(world))
 
 
+@pytest.mark.costly
 def test_the_runner_is_killed_again_and_again(tmp_path: Path, cluster: LocalCluster) -> None:
     """At any moment, in the middle of a call too: the next one goes on; nothing is started twice."""
     world = World(tmp_path, cluster, nodes=1, instances=1, width=3, seconds=0.3, backup=False)

@@ -116,6 +116,7 @@ def test_no_log(tmp_path: Path, content: bytes, said: str) -> None:
         swf.read(tmp_path / "none")
 
 
+@pytest.mark.costly
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(

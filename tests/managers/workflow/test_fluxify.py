@@ -187,6 +187,7 @@ SHELLS = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("old", "new"), SHELLS)
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("final", [True, False])

@@ -159,6 +159,7 @@ def refused(study: Path, place: Path) -> str:
         logging.disable(logging.NOTSET)
 
 
+@pytest.mark.costly
 def test_what_maestro_refuses_is_refused_and_nothing_else(
     tmp_path: Path, takes: Callable[[Path], bool]
 ) -> None:

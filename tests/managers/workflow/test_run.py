@@ -358,6 +358,7 @@ def test_a_chain_whose_first_script_fails(place: Place) -> None:
 # Before anything is made ---------------------------------------------------------------------------------
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "change", "status", "message"),
     [

@@ -49,6 +49,7 @@ steps = [
 """
 
 
+@pytest.mark.costly
 @given(CHAINS)
 def test_what_is_written_is_read_again(chains: list[Chain]) -> None:
     assert chains_file.parse(chains_file.text_of(chains, "two\nlines"), "chains.toml") == tuple(chains)

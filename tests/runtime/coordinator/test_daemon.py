@@ -85,6 +85,7 @@ def test_one_coordinator_for_a_home(home: Path) -> None:
     assert read_endpoint(home) is None
 
 
+@pytest.mark.costly
 def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
     program = (
         "from whesl.runtime.coordinator.client.start import ensure_running\n"
@@ -198,6 +199,7 @@ def test_what_is_left_while_a_coordinator_runs_is_found(
     assert b.wait(Reconfigure).configuration.path_map == moved.path_map
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("when", ["first", "second"])
 def test_killed_in_the_middle_of_a_recovery_each_step_is_done_once(
     home: Path, isolator: Callable[..., Isolator], tmp_path: Path, when: str
@@ -231,6 +233,7 @@ def test_killed_in_the_middle_of_a_recovery_each_step_is_done_once(
     assert sum(kind == "requested" for kind, _ in records) == 1
 
 
+@pytest.mark.costly
 def test_killed_again_and_again_nothing_is_lost_and_nothing_twice(
     home: Path, isolator: Callable[..., Isolator]
 ) -> None:

@@ -46,6 +46,7 @@ def _leads_to(descriptor: Path, file: Path) -> bool:
     return False
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("mode", ["auto", "poll"])
 def test_the_first_ones_bytes_are_told_from_those_of_the_others(common: Path, seed: int, mode: str) -> None:

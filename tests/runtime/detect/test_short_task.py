@@ -55,6 +55,7 @@ def printed(chance: random.Random) -> list[bytes]:
     return [text[:cut], text[cut:]]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(300))
 def test_a_task_that_needs_no_isolator_raises_nothing_and_is_told_the_same(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

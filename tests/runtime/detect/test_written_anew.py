@@ -198,6 +198,7 @@ DEEDS: tuple[Callable[[Log, int], None], ...] = (
 SIZES = st.sampled_from((0, 1, 2, 3, 200))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("tail", ["auto", "poll"])
 @given(
     before=st.lists(st.tuples(st.sampled_from(DEEDS), SIZES), max_size=4),
@@ -217,6 +218,7 @@ def test_each_line_of_an_attempt_is_judged_once(
     assert log.judged == log.due
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("tail", ["auto", "poll"])
 @given(
     before=st.lists(st.tuples(st.sampled_from(DEEDS[:8]), SIZES), max_size=3),
@@ -249,6 +251,7 @@ def test_each_line_is_judged_once_however_late_the_first_look_comes(
 COPIES = (Log.rotate_all, Log.copy, Log.copy_and_truncate)
 
 
+@pytest.mark.costly
 @given(
     named=st.sampled_from(("run.log*", "run*.log", "*run.log")),
     before=st.lists(st.tuples(st.sampled_from((*DEEDS[:8], *COPIES)), SIZES), max_size=3),

@@ -35,6 +35,7 @@ def test_what_a_line_tells(line: str, cause: CauseClass | None, node: str) -> No
     assert (found.cause, found.node) == (cause, node) if found is not None else cause is None
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("classes", "raised"),
     [
@@ -51,6 +52,7 @@ def test_a_rehearsal_counts_decisive_lines(tmp_path: Path, classes: str, raised:
     assert [each.line for each in api.rehearse(rules, log).occurrences] == raised
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("log", "status", "raised"),
     [

@@ -59,6 +59,7 @@ def _header(journal: Path) -> None:
         file.write(bytes(100))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("damage", alike([_overwritten, _removed, _emptied, _cut, _header], run=2))
 def test_a_task_runs_on_when_its_journal_is_damaged(bench: Bench, damage: Callable[[Path], None]) -> None:
     keeper = bench.exec(*bench.script(APP), options=("-e", bench.rules(), "--name", "app"), stdout=-3)

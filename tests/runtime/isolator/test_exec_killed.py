@@ -97,6 +97,7 @@ def test_a_first_attempt_that_ended_leaves_no_zombie_with_the_keeper(bench: Benc
 # Killed parts of ourselves -------------------------------------------------------------------------------
 
 
+@pytest.mark.costly
 def test_an_exception_printed_while_no_isolator_lived_is_handled(bench: Bench) -> None:
     command = bench.script(
         """\
@@ -191,6 +192,7 @@ def test_a_killed_keeper_costs_nothing_and_the_next_call_attaches(bench: Bench) 
     assert out.read_text() == "start 0\n"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("written", [True, False], ids=["", "before it wrote anything down"])
 def test_keeper_and_isolator_killed_the_next_call_takes_the_task_up(bench: Bench, written: bool) -> None:
     command = bench.script("echo start $WHESL_RESTART_COUNT; until [ -e go ]; do sleep 0.01; done; exit 8\n")

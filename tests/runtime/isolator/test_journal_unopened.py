@@ -50,6 +50,7 @@ def test_without_a_journal_a_task_hears_signals(far: Bench) -> None:
     assert child.wait(30) == -signal.SIGTERM
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("room", ["full", "nearly full", "read-only", "read-only and no home", "a file"])
 def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: Bench, room: str) -> None:
     """It was not run at all: a job failed for the sake of who watches it.

@@ -46,6 +46,7 @@ def test_characters_that_stand_for_bytes_are_carried_too(word: str) -> None:
     assert os.fsencode(original(carried(word))) == word.encode()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(2))
 def test_a_task_and_its_restart(seed: int, tmp_path: Path) -> None:
     """Each attempt has the same words and directory, and the output is where the user sent it."""

@@ -29,6 +29,7 @@ WRONG = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("said", WRONG)
 def test_a_broken_promise_is_recovered_from(bench: Bench, said: str) -> None:
     bench.environment["RUN"] = str(bench.place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ def test_a_rehearsal_and_a_run_raise_the_same(
     assert rehearsed(specs, written(tmp_path / "job.out", lines)) == raised(run)
 
 
+@pytest.mark.costly
 @given(specs=rules(("A", "B", "C")), lines=LINES)
 @SLOW_FILES
 def test_a_rehearsal_and_an_observed_task_raise_the_same(

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
+
 from tests.equipment.nfsbed import NfsBed
 from tests.runtime.isolator.bench import Bench, bench
 from whesl.files import file_retry
@@ -34,6 +36,7 @@ def unread(bed: NfsBed, rate: float, times: int, limit: float) -> list[subproces
     return [subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(times)]
 
 
+@pytest.mark.costly
 def test_a_script_that_cannot_be_read_is_not_begun(nfs_bed: Callable[..., NfsBed]) -> None:
     """Shells took an error for the script's end; bash also ran the part that could be read."""
     ended = unread(nfs_bed("login", attributes=0.0, absences=0.0), 0.1, 40, 0.0)

@@ -122,6 +122,7 @@ main()
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_signal_that_comes_while_the_task_is_written_down_ends_it(
     bench: Bench, checked: str, fast: bool

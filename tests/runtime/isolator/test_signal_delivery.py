@@ -121,6 +121,7 @@ def test_a_signal_to_everybody_is_passed_on_to_nobody(bench: Bench) -> None:
     assert counts(bench.place, "program") == {int(signal.SIGUSR1): 1, int(signal.SIGUSR2): 1}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("part", [0, 1])
 def test_what_is_ignored_when_whesl_is_called_every_attempt_of_the_program_ignores(
     bench: Bench, part: int
@@ -208,6 +209,7 @@ def test_a_signal_that_comes_while_witnesses_take_others_places_is_told_right(
         pair.end()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("early", [0.0, 0.02, 0.05, 0.1])
 def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, early: float) -> None:
     """It had ended what stood around the program, or nobody heard of it."""
@@ -229,6 +231,7 @@ def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, earl
     assert (bench.place / "out").read_text() == "got it\n"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL])
 def test_whesl_exec_dies_of_the_signal_that_its_command_died_of(bench: Bench, signum: signal.Signals) -> None:
     """A job of which it is the script's interpreter, or the last line, then ends as it does without."""

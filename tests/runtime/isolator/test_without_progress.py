@@ -205,17 +205,20 @@ kill -9 $$
 """
 
 
+@pytest.mark.costly
 def test_a_steady_run_completes_after_more_crashes_than_its_limit(bench: Bench) -> None:
     assert bench.run(*bench.script(STEADY), options=("-e", bench.rules(RULES)))[0] == 0
     assert bench.kinds().count("relaunched") == 4
 
 
+@pytest.mark.costly
 def test_one_that_fails_at_the_same_step_ends_at_its_limit(bench: Bench) -> None:
     assert bench.run(*bench.script(NAN), options=("-e", bench.rules(RULES)))[0] != 0
     assert bench.kinds().count("relaunched") == 2
     assert "without progress: the task has not got further than step 4" in bench.records()[-1][1]["reason"]
 
 
+@pytest.mark.costly
 def test_a_missing_module_is_imported_twice(bench: Bench) -> None:
     """All four times, until the cause was looked into."""
     command = (sys.executable, "-c", "import a_module_that_nobody_has")

@@ -40,6 +40,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 HAPPENS = st.lists(st.sampled_from(["done", "fails", "done and fails", "stale"]), min_size=1, max_size=12)
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(happens=HAPPENS, limit=st.sampled_from([0.0, 2.0]))
 def test_errors_at_each_write(

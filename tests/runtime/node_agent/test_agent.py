@@ -163,6 +163,7 @@ def node(tmp_path: Path) -> Iterator[_Node]:
     made.close()
 
 
+@pytest.mark.costly
 def test_a_lease_outlives_the_half_that_holds_it(node: _Node) -> None:
     """Each restart once began a new lease: on a node cut off the ranks went on beside the next attempt."""
     killed_at = time.monotonic()

@@ -212,6 +212,7 @@ _FIELDS = st.dictionaries(
 )
 
 
+@pytest.mark.costly
 @given(st.integers(86400, 2_000_000_000), st.sampled_from("QSREDALCTuc"), _FIELDS)
 def test_an_accounting_line_is_read_as_it_is_written(at: int, kind: str, fields: dict[str, str]) -> None:
     # An hour of the year stands for two times, where clocks are put back.

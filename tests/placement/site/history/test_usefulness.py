@@ -37,6 +37,7 @@ def scored(history: History, *asked: str) -> Scored:
     return scoring.score(found(named(history)), 6.0, asked=asked or CHEAP)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("usual", "seed"), list(itertools.product((2.0, 20.0, 100.0), range(3))))
 def test_equal_nodes_are_never_positive(usual: float, seed: int) -> None:
     # At a failure every other day nearly each alarm is right: no node is worth preferring all the same.
@@ -44,6 +45,7 @@ def test_equal_nodes_are_never_positive(usual: float, seed: int) -> None:
     assert scored(equal).verdict is not Verdict.POSITIVE
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("bad", "every"), [(1, 0.5), (2, 1.5), (4, 2.0)])
 def test_a_machine_with_truly_bad_nodes_is_positive(bad: int, every: float) -> None:
     done = scored(site(nodes=60, days=200.0, bad=bad, every=every, usual=400.0))
