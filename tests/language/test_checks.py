@@ -126,7 +126,7 @@ CASES = [
     (f"{DETECT}SILENCE TIMEOUT 9{'0' * 400}", "ESL016", "9" + "0" * 400, ""),
     (f"{DETECT}EXCEPTION LOW 99999999999 TIMES", "ESL016", "99999999999", ""),
     (f'{RECOVER}JOB NODE.REPLACE {{"expirse": 3}}', "ESL070", '"expirse"', "did you mean expires?"),
-    (f'{RECOVER}JOB NODE.ADD {{"x": 3}}', "ESL070", '"x"', "count or handler_timeout"),
+    (f'{RECOVER}JOB NODE.ADD {{"x": 3}}', "ESL070", '"x"', "count, handler_timeout or wait"),
     (f"{RECOVER}JOB FILESYSTEM.REMOVE", "ESL071", "REMOVE", "filesystem: "),
     (f"{RECOVER}JOB JOB.ADD {{}}", "ESL071", "{}", "command: "),
     (f'{RECOVER}JOB NODE.ADD {{"count": "3"}}', "ESL072", '"3"', "count: "),

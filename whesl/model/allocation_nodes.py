@@ -12,13 +12,15 @@ class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
 
     ``active`` is what a task is told of: in the allocation's order (``in_order``). ``spares`` come in the
     order in which they are taken. ``swapped`` records which spare took whose place, so that a launcher that
-    names the old node is corrected.
+    names the old node is corrected. ``components``: the nodes of each component of a heterogeneous job, which
+    replace nodes of their own component only; () for any other job.
     """
 
     active: tuple[str, ...]
     spares: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     swapped: dict[str, str] = {}
+    components: tuple[tuple[str, ...], ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -32,16 +34,22 @@ class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
         """
         if suspect not in self.active:
             raise KeyError(suspect)
+        avoid |= self.elsewhere(suspect)
         spare = next((node for node in self.spares if node not in avoid), None)
         if spare is None:
             raise LookupError(suspect)
         swapped = {old: spare if new == suspect else new for old, new in self.swapped.items()}
-        return NodeSet(
+        return msgspec.structs.replace(
+            self,
             active=tuple(spare if node == suspect else node for node in self.active),
             spares=tuple(node for node in self.spares if node != spare),
             lost=(*self.lost, suspect),
             swapped={**swapped, suspect: spare},
         )
+
+    def elsewhere(self, node: str) -> frozenset[str]:
+        """Return the nodes of the components that do not have a node."""
+        return frozenset(other for part in self.components if node not in part for other in part)
 
     def in_order(self, allocation: Sequence[str]) -> NodeSet:
         """Return the set with the nodes in use in the allocation's order; strangers come last.

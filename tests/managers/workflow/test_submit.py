@@ -194,26 +194,32 @@ def test_a_job_is_kept_from_ending_with_a_node_only_where_a_rule_acts_on_that() 
 
 
 HETEROGENEOUS = [
-    ("#SBATCH hetjob\n#SBATCH -N1 -n1", ["-N1"]),
-    ("#SBATCH packjob\n#SBATCH -N1 -n1", []),
-    ("", ["-N1", "-n1", ":", "-N2", "-n2"]),
+    ("#SBATCH hetjob\n#SBATCH -N1 -n1", ["-N1"], "-N1 + --nodes=2 : -N1 + --nodes=2 --ntasks=2"),
+    ("#SBATCH packjob\n#SBATCH -N2 -n4", [], "+ --nodes=2 : + --nodes=3 --ntasks=6"),
+    (
+        "",
+        ["-N1", "-n1", ":", "-N2", "-n2"],
+        "-N1 -n1 + --nodes=2 --ntasks=2 : -N2 -n2 + --nodes=3 --ntasks=3",
+    ),
+    ("#SBATCH hetjob\n#SBATCH -N2 -n3", [], "no multiple"),
+    ("#SBATCH hetjob\n#SBATCH -N1 --gpus=4", [], "has --gpus"),
+    ("#SBATCH hetjob\n#SBATCH -n4", [], "does not say how many nodes"),
 ]
 
 
-@pytest.mark.parametrize(("more", "arguments"), HETEROGENEOUS)
-def test_components_of_a_heterogeneous_job_get_no_nodes(more: str, arguments: list[str]) -> None:
+@pytest.mark.parametrize(("more", "arguments", "expected"), HETEROGENEOUS)
+def test_each_component_of_a_heterogeneous_job_gets_the_spares(
+    more: str, arguments: list[str], expected: str
+) -> None:
     text = script(1, "1", more)
     said = script_wrapping.read_wrapped(text)
     assert said is not None
     result = rewrite(parse_call([*arguments, "a.sh", "word"]), text, said, "c")
-    assert result.spares == 0
-    assert "components keep their nodes" in result.notices[0]
-    added = ["--comment=c", "--no-kill", "--requeue"]
-    parts = " ".join(arguments).split(" : ") if arguments else [""]
-    assert (
-        " ".join(result.words)
-        == " : ".join(" ".join([*part.split(), *added]) for part in parts) + " a.sh word"
-    )
+    words = " ".join(result.words).replace("--comment=c --no-kill --requeue", "+")
+    if result.spares:
+        assert words == f"{expected} a.sh word"
+    else:
+        assert words == "+ a.sh word" and expected in result.notices[0]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ SETUP = {
     "job_id": "7",
     "rjms": "slurm",
     "restarts": 0,
-    "heterogeneous": False,
+    "components": (),
     "own_node": "n1",
     "use_own_node": True,
 }
@@ -53,7 +53,7 @@ def test_who_uses_all_of_an_allocation_is_a_neighbour_that_claims_no_node(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"heterogeneous": True}, {"job_id": ""}, {"nodes": ["n1"]}],
+    [{"components": (("n1",), ("n2",))}, {"job_id": ""}, {"nodes": ["n1"]}],
     ids=["components", "no job", "a node"],
 )
 def test_an_allocation_without_nodes_to_share_has_no_account(tmp_path: Path, changes: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ import pytest
 from tests.equipment.slurmbed import SlurmBed
 from tests.managers.resource.slurm.conftest import job_environment
 from tests.runtime.isolator.bench import records
+from whesl.managers.resource.granted_spares_and_requeue import GRANTED_SPARES
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
@@ -24,6 +25,8 @@ from whesl.managers.resource.slurm.releases import Ability
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.managers.resource.slurm.srun_steps import step_command
 from whesl.model.errors import CouldNotObserveError
+from whesl.model.workflow import Task
+from whesl.runtime.isolator.core.task_setup import Setup, split
 from whesl.runtime.isolator.task.taskdir import TaskDir
 
 JOB = {
@@ -33,6 +36,7 @@ JOB = {
     "SLURM_NNODES": "1",
     "SLURM_JOB_NODELIST_HET_GROUP_0": "n01",
     "SLURM_JOB_NODELIST_HET_GROUP_1": "n[02-03]",
+    "SLURM_NNODES_HET_GROUP_1": "2",
 }
 RULES = """\
 DECLARE ENTITY JOB
@@ -57,9 +61,9 @@ done; exit 1'
 
 
 class Protected:
-    """A job of two components, of one node and of two."""
+    """A job of two components: one node, and two nodes beside the spares."""
 
-    def __init__(self, bed: SlurmBed, place: Path, how: str = "REPLACE") -> None:
+    def __init__(self, bed: SlurmBed, place: Path, how: str = "REPLACE", spares: int = 0) -> None:
         self.bed, self.place, self.out = bed, place, place / "out"
         self.directory = TaskDir(place / "task")
         (place / "rules.esl").write_text(RULES.format(how=how))
@@ -75,14 +79,15 @@ class Protected:
             "-",
         ]
         command += ["--task-dir", str(self.directory.path), "-e", str(place / "rules.esl")]
+        command += ["--spares", str(spares)]
         bed.submit(
-            "#!/bin/bash\n#SBATCH -N1 -n1\n#SBATCH hetjob\n#SBATCH -N2 -n2\n"
+            f"#!/bin/bash\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N{2 + spares}\n"
             f"export WHESL_HOME={os.environ['WHESL_HOME']}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
             f"{RANKS.format(place=place)}\nEOT\necho status $?\n",
             *("--no-kill", "--no-requeue", f"--output={self.out}"),
         )
         self.wait(lambda: self.text().count("attempt 0 on") == 3, "all ranks")
-        self.wait(lambda: self.kinds().count("agent") == 2, "the agents of the other nodes")
+        self.wait(lambda: self.kinds().count("agent") == 2 + spares, "the agents of the other nodes")
 
     def text(self) -> str:
         return self.out.read_text() if self.out.exists() else ""
@@ -118,12 +123,27 @@ class TestOnSlurm:
         made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
         assert "status 0" in made.text()
 
-    @pytest.mark.parametrize("how", ["REPLACE", "REMOVE"])
-    def test_a_node_of_another_component_than_the_script_s_is_missed(
-        self, slurm_bed: Callable[..., SlurmBed], tmp_path: Path, how: str
+    def test_a_spare_takes_the_place_of_a_lost_node_of_its_component(
+        self, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
     ) -> None:
         bed = slurm_bed(nodes=4)
-        made = Protected(bed, tmp_path, how)
+        made = Protected(bed, tmp_path, spares=1)
+        bed.kill_node("n03")
+        made.wait(lambda: made.text().count("attempt 1 on") == 3, "the ranks after the restart")
+        assert {line.split()[-1] for line in made.text().splitlines() if "attempt 1 on" in line} == {
+            "n01",
+            "n02",
+            "n04",
+        }
+        (tmp_path / "done").touch()
+        made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
+        assert "status 0" in made.text()
+
+    def test_a_node_of_another_component_than_the_script_s_is_missed(
+        self, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+    ) -> None:
+        bed = slurm_bed(nodes=4)
+        made = Protected(bed, tmp_path, "REMOVE")
         bed.kill_node("n03")
         cancelled = ["*** JOB "] if Ability.KILLED_STEP_ENDS_HETJOB.of(bed.release) else []
         made.wait(lambda: any(end in f"\n{made.text()}" for end in ("\nstatus ", *cancelled)), "the end")
@@ -178,10 +198,51 @@ class TestPure:
             return " ".join(rewrite("srun", words, environ, read=lambda _: ""))
 
         token = "--export=WHESL_ATTEMPT_TOKEN"
-        assert made(environ) == f"--overlap -n1 ./a : --overlap {token} --het-group=1 -n2 ./b"
+        first = "--overlap --nodes=1 --nodelist=n01 -n1 --het-group=0 ./a"
+        assert made(environ) == (
+            f"{first} : --overlap {token} --nodes=2 --nodelist=n[02-03] -n2 --het-group=1 ./b"
+        )
         assert made({**JOB, **active}) == f"-n1 ./a : {token} --het-group=1 -n2 ./b"
 
-    @pytest.mark.parametrize("option", [["--spares", "1"], ["--nodes", "2"], ["--no-own-node"]])
+    def test_each_component_shows_its_nodes_in_use_alone(self) -> None:
+        more = {"SLURM_NTASKS_HET_GROUP_1": "4"}
+        shown = {"SLURM_JOB_NODELIST_HET_GROUP_1": "n03", "SLURM_NNODES_HET_GROUP_1": "1"}
+        told = for_nodes(("n01", "n03"), {**JOB, **more})
+        assert told == {"WHESL_HIDDEN_NODES": "n02", "WHESL_JOB": "7", **shown}
+        granted = for_nodes(("n01", "n03"), {**JOB, **more, GRANTED_SPARES: "1 w/app"})
+        assert granted == {**told, "SLURM_NTASKS_HET_GROUP_1": "2"}, "the tasks grew with the spares"
+
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [
+            ("--het-group=0-1 ./a", "{0} --het-group=0 ./a : {1} --het-group=1 ./a"),
+            ("./a : ./b", "{0} --het-group=0 ./a : {1} --het-group=1 ./b"),
+            ("./a", "{0} --het-group=0 ./a"),
+            ("--het-group=1 -N1 -wn02 ./a", "{1} --het-group=1 ./a"),
+        ],
+    )
+    def test_a_spare_is_used_by_the_steps_of_its_own_component(self, words: str, expected: str) -> None:
+        active = ("n01", "n03")
+        environ = {**JOB, "WHESL_NODELIST": ",".join(active), "WHESL_SWAPPED": '{"n02": "n03"}'}
+        environ |= for_nodes(active, environ)
+        made = rewrite("srun", words.split(), environ, read=lambda _: "")
+        placed = [f"--overlap --nodes=1 --nodelist={node}" for node in active]
+        assert " ".join(made) == expected.format(*placed)
+
+    def test_a_component_s_node_is_replaced_within_it(self) -> None:
+        parts = (("n01", "n02"), ("n03", "n04", "n05"))
+        all_nodes = tuple(node for part in parts for node in part)
+        nodes = split(
+            Setup(
+                task=Task(id="w/app", step="app"), workflow="w", nodes=all_nodes, active=3, components=parts
+            )
+        )
+        assert (nodes.active, nodes.spares) == (("n01", "n03", "n04"), ("n02", "n05"))
+        with pytest.raises(LookupError):
+            nodes.replace("n01").replace("n02")
+        assert nodes.replace("n04").replace("n01").active == ("n02", "n03", "n05")
+
+    @pytest.mark.parametrize("option", [["--nodes", "2"], ["--no-own-node"]])
     def test_what_is_not_offered_is_refused_before_anything_is_started(self, option: list[str]) -> None:
         command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", *option, "--", "echo", "ran"]
         done = subprocess.run(

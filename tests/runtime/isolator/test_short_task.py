@@ -79,7 +79,7 @@ def test_a_short_task_of_several_nodes_needs_no_isolator(bench: Bench, checked: 
 def test_in_a_job_that_outlives_a_lost_node_an_isolator_loads(kept: bool) -> None:
     """srun ends with 0 behind a lost node of such a job."""
     setup: dict[str, Any] = {"task": {"id": "w/a"}, "spec": None, "nodes": ["n1", "n2"], "kept": kept}
-    setup |= {"restarts": 0, "earlier": 0, "heterogeneous": False}
+    setup |= {"restarts": 0, "earlier": 0, "components": ()}
     job = {"checkpoints": None, "json_summary": "", "setup": setup}
     ends = os.pipe()
     assert short_task.gate(ends, job, started=True) == (0 if kept else ends[1])

@@ -55,7 +55,7 @@ def job(**changes: Any) -> Job:
     [
         (job(), 9, True),
         (job(), 8, False),  # ``whesl exec`` in a script, whose rest would be lost
-        (job(heterogeneous=True), 9, False),
+        (job(components=(("n01",), ("n02", "n03"))), 9, False),
         (job(observe=True), 9, False),
         (msgspec.structs.replace(job(), script=0), 9, False),
         (

@@ -129,8 +129,16 @@ class FilesystemChange(Arguments, frozen=True, kw_only=True):
     filesystem: Annotated[str, Argument(_T.STRING, "root of the file system", path=True)]
 
 
-class NodeReplace(Arguments, frozen=True, kw_only=True):
-    """NODE.REPLACE: a spare node takes the place of the suspect node.
+_WAIT = Argument(
+    _T.NUMBER,
+    "seconds to wait for further nodes where no spare is usable (default 0: none are asked for)",
+    minimum=0,
+    usual=(10, 86_400),
+)
+
+
+class NodeSuspected(Arguments, frozen=True, kw_only=True):
+    """NODE.REPLACE and NODE.REMOVE: the suspect node.
 
     With ``expires`` None the suspect is avoided for the time that ``whesl.model.bad_node_expiry`` gives.
     """
@@ -155,7 +163,13 @@ class NodeReplace(Arguments, frozen=True, kw_only=True):
     ] = None
 
 
-class NodeRemove(NodeReplace, frozen=True, kw_only=True):
+class NodeReplace(NodeSuspected, frozen=True, kw_only=True):
+    """NODE.REPLACE: a spare node takes the place of the suspect node."""
+
+    wait: Annotated[float, _WAIT] = 0.0
+
+
+class NodeRemove(NodeSuspected, frozen=True, kw_only=True):
     """NODE.REMOVE: the task continues without the suspect node."""
 
     min_nodes: Annotated[
@@ -172,6 +186,7 @@ class NodeAdd(Arguments, frozen=True, kw_only=True):
     count: Annotated[
         int, Argument(_T.INTEGER, "spares that are taken into use (default 1)", minimum=1, usual=(1, 1000))
     ] = 1
+    wait: Annotated[float, _WAIT] = 0.0
 
     def __post_init__(self) -> None:
         """Check what the types do not say."""

@@ -113,7 +113,16 @@ def _filesystem_replace(arguments: dict[str, Any]) -> str:
 
 
 def _node_replace(arguments: dict[str, Any]) -> str:
-    return f"a spare of the allocation takes the place of {_suspect(arguments)}"
+    return f"a spare of the allocation takes the place of {_suspect(arguments)}{_further(arguments)}"
+
+
+def _further(arguments: dict[str, Any]) -> str:
+    wait = arguments.get("wait")
+    return (
+        f"; without a usable one, further nodes are waited for, at most {seconds(float(wait))}"
+        if wait
+        else ""
+    )
 
 
 def _node_remove(arguments: dict[str, Any]) -> str:
@@ -133,9 +142,8 @@ def _suspect(arguments: dict[str, Any]) -> str:
 
 def _node_add(arguments: dict[str, Any]) -> str:
     count = arguments.get("count", 1)
-    if count == 1:
-        return "a spare of the allocation is taken into use"
-    return f"{count} spares of the allocation are taken into use"
+    taken = "a spare of the allocation is" if count == 1 else f"{count} spares of the allocation are"
+    return f"{taken} taken into use{_further(arguments)}"
 
 
 def _job_replace(arguments: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ class Given(SimpleNamespace):
     nodes: tuple[str, ...]
     batch_host: str
     restart_count: int
+    components: tuple[tuple[str, ...], ...] = ()
 
 
 def given(environ: Mapping[str, str]) -> Given | None:
@@ -47,7 +48,7 @@ def given(environ: Mapping[str, str]) -> Given | None:
     job = environ["SLURM_JOB_ID"]
     if environ.get("WHESL_LOCAL") or not job.isdigit():
         return None
-    from whesl.managers.resource.slurm.attempt_environment import job_of, nodes_of, own_node
+    from whesl.managers.resource.slurm.attempt_environment import components, job_of, nodes_of, own_node
 
     nodes = nodes_of(environ)
     again = environ.get("SLURM_RESTART_COUNT", "")
@@ -57,6 +58,7 @@ def given(environ: Mapping[str, str]) -> Given | None:
         nodes=nodes,
         batch_host=own_node(environ, nodes, os.uname().nodename),
         restart_count=int(again) if again.isascii() and again.isdigit() else 0,
+        components=components(environ),
     )
 
 

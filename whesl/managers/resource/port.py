@@ -265,6 +265,7 @@ class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
     batch_host: str
     restart_count: int = 0
     tasks: int | None = None
+    components: tuple[tuple[str, ...], ...] = ()  # nodes of each component of a heterogeneous job
 
 
 class StepRequest(msgspec.Struct, frozen=True, kw_only=True):

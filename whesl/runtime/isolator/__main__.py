@@ -99,6 +99,8 @@ def _look_after(arguments: list[str]) -> int:
     if guard.look():
         logging.error("the lock of this task was taken over before this isolator had loaded")
         return LockLostError.exit_code
+    for grown in job.grown:
+        os.environ.update(grown.variables)
     try:
         allocation = _allocation(job, directory)
         try:

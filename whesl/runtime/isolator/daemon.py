@@ -140,7 +140,7 @@ class Daemon:
         self._worker = Worker()
         self._asker = Worker()
         self._starter = Starter(directory, job, allocation)
-        self._steps = Steps(directory, job, os.environ, self._clock)
+        self._steps = Steps(directory, job, allocation, os.environ, self._clock)
         self._observer = Observer(directory, job, self._worker, self._clock)
         self._skimming = Skimming(self._observer)
         self._end_of_attempt = AttemptEnd(self._observer)

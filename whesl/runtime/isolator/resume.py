@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import logging
 
+import msgspec
+
 from whesl.files.decode_errors import FOREIGN
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.states import NodeState
@@ -51,9 +53,11 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
     if job.first is not None and newest == 1 and not state.attempt and damage is None:
         return state  # attempt 1 was started before its journal (``first``): the core derives the same one
     lost = unrecorded(state, newest, directory.claim_of(newest), directory.active_nodes())
+    if lost:
+        LOG.error("the journal does not know of attempt %d, which was started: it is taken up", newest)
+    lost += added_nodes(state)
     if not lost:
         return state
-    LOG.error("the journal does not know of attempt %d, which was started: it is taken up", newest)
     now = clock()
     try:
         journal.append_many([(found.kind, found) for found in lost], now)
@@ -90,6 +94,15 @@ def understood(journal: TaskJournal) -> list[tuple[records.AnyRecord, float]]:
     return found
 
 
+def added_nodes(state: State) -> list[records.AnyRecord]:
+    """Return the record of the nodes that the job has got since its nodes were recorded, as spares."""
+    nodes = state.nodes
+    added = tuple(node for node in state.setup.nodes if node not in nodes.all)
+    if not nodes.active or state.claim != state.setup.claim or not added:
+        return []
+    return [records.Nodes(nodes=msgspec.structs.replace(nodes, spares=(*nodes.spares, *added)))]
+
+
 def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) -> list[records.AnyRecord]:
     """Return the records of the newest started attempt that a journal lacks.
 
@@ -115,7 +128,8 @@ def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) ->
     if active != state.nodes.active or not begun:
         dead = state.nodes.lost
         spares = tuple(node for node in setup.nodes if node not in active and node not in dead)
-        lost.append(records.Nodes(nodes=NodeSet(active=active, spares=spares, lost=dead)))
+        split = NodeSet(active=active, spares=spares, lost=dead, components=setup.components)
+        lost.append(records.Nodes(nodes=split))
     version = state.configuration.version
     lost.append(
         records.Attempt(

@@ -93,7 +93,7 @@ def moves(job: Job, allocation: Allocation, keeper: int) -> bool:
     setup = job.setup
     acts = bool(recovery_decision.of_lost_nodes(State(setup=setup)))
     whole = bool(job.script) and job.batch == keeper
-    able = isinstance(allocation, OutlivesScript) and not setup.heterogeneous and len(setup.nodes) > 1
+    able = isinstance(allocation, OutlivesScript) and not setup.components and len(setup.nodes) > 1
     return setup.kept and acts and whole and able and not setup.observe
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.managers.resource import manager_table
+from whesl.managers.resource.port import Allocation
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
@@ -37,15 +38,22 @@ class Steps:
     Args:
         directory: the task's directory.
         job: the task as the user wrote it.
+        allocation: the allocation of the resource manager.
         environment: the environment from which the task's is made.
         clock: the isolator's clock.
     """
 
     def __init__(
-        self, directory: TaskDir, job: Job, environment: Mapping[str, str], clock: Callable[[], float]
+        self,
+        directory: TaskDir,
+        job: Job,
+        allocation: Allocation,
+        environment: Mapping[str, str],
+        clock: Callable[[], float],
     ) -> None:
         self._directory = directory
         self._job = job
+        self._allocation = allocation
         self._environment = written(environment)
         self._clock = clock
 
@@ -57,6 +65,7 @@ class Steps:
             index: the step's index in the recovery.
         """
         # Imported here since most tasks need no steps, and each first attempt would wait for the import.
+        from whesl.runtime.isolator import growth
         from whesl.runtime.operations.step_execution import HostPorts, execute
 
         recovery = state.recovery
@@ -67,6 +76,7 @@ class Steps:
             step = recovery.steps[index]
             ports = HostPorts(self._directory.path, log)
             result = self._claimed(state, lambda context: execute(step, context, ports))
+            result = growth.grow(self._directory, self._job, self._allocation, step, result)
         except RecoveryError as error:
             LOG.warning("%s", error)
             return StepDone(

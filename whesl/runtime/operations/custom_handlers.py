@@ -54,6 +54,7 @@ class NodeSetAnswer(_Strict, frozen=True, kw_only=True):
     spares: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     swapped: dict[str, str] = {}
+    components: tuple[tuple[str, ...], ...] = ()  # a request's own, which an answer may repeat
 
 
 class BadNodeAnswer(_Strict, frozen=True, kw_only=True):
@@ -261,7 +262,7 @@ def _changed(change: Change, present: Configuration) -> tuple[Configuration, Con
 
 
 def _node_set(answer: NodeSetAnswer, present: NodeSet) -> NodeSet:
-    given = NodeSet(active=answer.active, spares=answer.spares, lost=answer.lost, swapped=answer.swapped)
+    given = NodeSet(**{**msgspec.structs.asdict(answer), "components": present.components})
     if sorted(given.all) != sorted(present.all):
         raise ValueError("node_set has to hold every node of the allocation exactly once")
     if not given.active:

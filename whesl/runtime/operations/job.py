@@ -98,6 +98,8 @@ def _resized(wanted: int, now: float, context: Context) -> NodeSet:
         raise RecoveryError(f"JOB.REPLACE: {wanted} nodes are not enough to run on")
     nodes = context.nodes
     missing = wanted - len(nodes.active)
+    if nodes.components and missing:
+        raise RecoveryError("JOB.REPLACE: the components of a heterogeneous job keep their numbers of nodes")
     if missing <= 0:
         return msgspec.structs.replace(
             nodes, active=nodes.active[:wanted], spares=(*nodes.spares, *nodes.active[wanted:])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from whesl.language.compiler.operation_signatures import NodeAdd, NodeRemove, NodeReplace
+from whesl.language.compiler.operation_signatures import NodeAdd, NodeRemove, NodeReplace, NodeSuspected
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.bad_node_expiry import SECONDS, told
 from whesl.model.configuration_changes import Configuration
@@ -48,6 +48,7 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
         nodes = nodes.replace(node, avoid=unusable(context))
     except LookupError:
         busy = dict.fromkeys(context.busy, "used by another task")
+        busy |= dict.fromkeys(context.nodes.elsewhere(node), "of another component")
         there = ", ".join(f"{spare} is {busy.get(spare, 'silent')}" for spare in context.nodes.spares)
         there = there or "there is none"
         because = step.because or "as specified"
@@ -72,7 +73,7 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
     if node in context.nodes.lost:
         return StepResult(note=f"{node} is out of use already")
     bad = _bad_node(step, arguments, node)
-    if context.heterogeneous:
+    if context.nodes.components:
         kept = "the components of a heterogeneous job keep their nodes"
         return _exhausted(f"{node} is to be removed, but {kept}", bad)
     nodes = context.nodes.remove(node)
@@ -132,7 +133,7 @@ def _predicted(context: Context, took: str) -> str:
     return f" (fails in the time left with probability {context.predicted[took]:.2g}{beside})"
 
 
-def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:
+def _suspect(step: PlanStep, arguments: NodeSuspected, context: Context) -> str:
     if not arguments.node:
         return step.suspect
     node = match_node(arguments.node, context.nodes.all)
@@ -144,7 +145,7 @@ def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:
     return node
 
 
-def _unknown(step: PlanStep, arguments: NodeReplace) -> StepResult:
+def _unknown(step: PlanStep, arguments: NodeSuspected) -> StepResult:
     said = step.because or "unknown: the evidence names no node of the allocation"
     return StepResult(
         outcome=_UNKNOWN[arguments.unknown],
@@ -153,7 +154,7 @@ def _unknown(step: PlanStep, arguments: NodeReplace) -> StepResult:
     )
 
 
-def _bad_node(step: PlanStep, arguments: NodeReplace, node: str) -> BadNode:
+def _bad_node(step: PlanStep, arguments: NodeSuspected, node: str) -> BadNode:
     because = step.because if not arguments.node else "named by the specification"
     grade = grade_of(step.level) if not arguments.node else Grade.BLAMED
     lasts = SECONDS[grade] if arguments.expires is None else arguments.expires

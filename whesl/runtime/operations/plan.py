@@ -59,7 +59,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     predicted: dict[str, float] = {}
     nodes: NodeSet = NodeSet(active=())
-    heterogeneous: bool = False  # the job has components whose nodes cannot replace each other
     batch_host: str = ""
     busy: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from whesl.managers.resource.launcher_shims.launcher_options import (
     MPI_HOSTS,
     MPI_RANKFILES,
     Line,
+    Option,
     joined,
     parse_mpi,
     parse_srun,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # Options with which srun starts no step in this job, or prints something and ends.
 UNTOUCHED = ("help", "usage", "version", "no-allocate")
 MARKED = "RSS"  # srun's name of the resource limit that carries an attempt's mark
+_JOB_NUMBERS = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NTASKS")
 _NODE_OPTIONS = ("nodes", "nodelist", "nodefile", "exclude", "relative")
 
 
@@ -99,7 +101,42 @@ def _srun(
         if line.value("mpi") == "list":
             return argv
     used: list[str] = []
+    if environ.get(HET_SIZE) and (nodes.hidden or nodes.overlap):
+        of_groups = [
+            (_of_group(line, group), group)
+            for number, line in enumerate(lines)
+            for group in _groups(line, number)
+        ]
+        return joined(
+            [
+                _component(
+                    line, nodes.of_group(group, environ), _seen_by_group(group, environ), read, ordinal, used
+                )
+                for line, group in of_groups
+            ]
+        )
     return joined([_component(line, nodes, environ, read, ordinal, used) for line in lines])
+
+
+def _groups(line: Line, number: int) -> list[int]:
+    """Return the components of a heterogeneous job for one part of a call; srun(1), ``--het-group``.
+
+    Without the option, each part of a call goes to the component with the part's number.
+    """
+    given = line.value("het-group", "pack-group")
+    return sorted({int(group[1:]) for group in expand(f"g[{given}]")}) if given is not None else [number]
+
+
+def _of_group(line: Line, group: int) -> Line:
+    """Return a part of a call for one component."""
+    options = [option for option in line.options if option.name not in ("het-group", "pack-group")]
+    return Line((*options, Option("het-group", str(group), (f"--het-group={group}",))), line.rest)
+
+
+def _seen_by_group(group: int, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment with the numbers of one component as those of the job; srun(1) reads them so."""
+    numbers = {name: environ.get(f"{name}_HET_GROUP_{group}") for name in _JOB_NUMBERS}
+    return {**environ, **{name: value for name, value in numbers.items() if value}}
 
 
 def _component(
@@ -112,9 +149,9 @@ def _component(
 ) -> list[str]:
     """Return the rewritten words of one component of an srun.
 
-    In a heterogeneous job, a component keeps the user's nodes: none of them is spare. In any other job, each
-    component gets nodes of its own as long as there are some: ``used`` has the nodes of the earlier
-    components, and gets this component's nodes.
+    Each component gets nodes of its own as long as there are some: ``used`` has the nodes of the earlier
+    components, and gets this component's nodes. In a heterogeneous job without spares and lost nodes, a
+    component keeps the user's nodes.
     """
     added = ["--overlap"] if nodes.overlap and not line.has("overlap") else []
     dropped = {"exclusive"} if added else set()  # srun refuses both together
@@ -129,7 +166,8 @@ def _component(
     if propagate is not None:
         added.append(f"--propagate={propagate}")
         dropped.add("propagate")
-    placed = None if environ.get(HET_SIZE) else placement(line, nodes, environ, read, ordinal, used)
+    whole = environ.get(HET_SIZE) and not (nodes.hidden or nodes.overlap)
+    placed = None if whole else placement(line, nodes, environ, read, ordinal, used)
     if placed is not None:
         added += placed
         dropped.update(_NODE_OPTIONS)

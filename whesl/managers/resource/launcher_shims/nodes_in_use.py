@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from whesl.managers.resource.hostlist import expand
+
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +46,18 @@ class Nodes:
         # A step with a lost node keeps its CPUs on other nodes until the resource manager gives the node up:
         # the next steps have to overlap with it.
         self.overlap = lost if told else environ.get("WHESL_RESTART_COUNT", "0") not in ("", "0")
+
+    def of_group(self, number: int, environ: Mapping[str, str]) -> Nodes:
+        """Return the same nodes for the steps of one component of a heterogeneous job.
+
+        Args:
+            number: the component's number.
+            environ: the environment, with the components' nodes in use.
+        """
+        found = Nodes(environ)
+        of_component = expand(environ.get(f"SLURM_JOB_NODELIST_HET_GROUP_{number}", ""))
+        found.active = tuple(node for node in self.active if node in of_component)
+        return found
 
     def current(self, name: str) -> str:
         """Return the node that has replaced a node, or the node itself where it was not replaced."""

@@ -13,8 +13,9 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from whesl.managers.resource import hostlist
+from whesl.managers.resource.job_growth import Growth
 from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
-from whesl.managers.resource.slurm import job_completion, kept_output, slurm_command_output
+from whesl.managers.resource.slurm import growth, job_completion, kept_output, slurm_command_output
 from whesl.managers.resource.slurm.attempt_environment import (
     components,
     for_nodes,
@@ -73,6 +74,7 @@ class SlurmAllocation:
             batch_host=own_node(self._environ, self._nodes, os.uname().nodename),
             restart_count=_number(self._environ.get("SLURM_RESTART_COUNT")) or 0,
             tasks=_number(self._environ.get("SLURM_NTASKS")),
+            components=self._components,
         )
 
     def launch(self, request: StepRequest) -> SlurmStep:
@@ -269,6 +271,14 @@ class SlurmAllocation:
         if not kept:
             raise CouldNotObserveError(f"squeue names no nodes of job {self._job}")
         return kept
+
+    def grow(self, count: int, name: str, wait: float) -> Growth:
+        """Get further nodes by a second job that is merged into this one (``Grows``)."""
+        if self._components:
+            raise RefusedError("a heterogeneous job gets no further nodes")
+        if why := growth.refusal(cluster_settings(self._commands), changeable=self._changeable_after()):
+            raise RefusedError(why)
+        return growth.grow(self._commands, self._job_id, self._nodes, count, name, wait, self._kept)
 
     def _listening(self) -> dict[str, tuple[str, int]]:
         """Return the addresses and ports at which slurmctld reaches the slurmds of the job's nodes."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from whesl.managers.resource import hostlist
-from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS
+from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES, JOB, of_this_job
 from whesl.model.errors import CouldNotObserveError
 
@@ -89,8 +89,9 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
     """Return the variables that describe the nodes in use as a job's whole allocation.
 
     The number of tasks stays as the user asked for it, because MPI programs depend on it; tasks per node
-    (``--ntasks-per-node``) count on the nodes in use only. The variables of a heterogeneous job stay: they
-    describe components, which are always used whole.
+    (``--ntasks-per-node``) count on the nodes in use only. The variables of a heterogeneous job's components
+    change where a component has spares or lost nodes. Where ``whesl run`` has asked for the spares, the
+    number of a component's tasks has grown with its nodes.
 
     Args:
         active: the nodes in use.
@@ -107,19 +108,19 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
 
         # They are about the Flux instance inside the job that has submitted this one.
         told |= {DIRECTORY: "", INSTANCE: ""}
-    if environ.get(HET_SIZE):
+    parts = components(environ)
+    for number, part in enumerate(parts):
+        used = [node for node in active if node in part]
+        if used and len(used) < len(part):
+            # The variables without a number are about the first component, or about none.
+            told |= _of_component(used, part, environ, f"_HET_GROUP_{number}")
+            told |= _of_component(used, part, environ, "") if number == 0 else {}
+    if parts:
         return told
-    result = told | {
-        "SLURM_JOB_NODELIST": hostlist.compress(active),
-        "SLURM_NODELIST": hostlist.compress(active),
-        "SLURM_NNODES": str(len(active)),
-        "SLURM_JOB_NUM_NODES": str(len(active)),
-    }
+    result = told | job_size(active)
     for name in ("SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"):
         if environ.get(name):
-            counts = dict(zip(allocated, expand_counts(environ[name]), strict=False))
-            fallback = min(counts.values(), default=1)
-            result[name] = compress_counts([counts.get(node, fallback) for node in active])
+            result[name] = _counts(environ[name], allocated, active)
     if active and environ.get("SLURM_NTASKS", "").isdecimal():
         asked, _, grown = environ.get(ASKED_TASKS, "").partition("/")
         tasks = int(asked if grown == environ["SLURM_NTASKS"] else environ["SLURM_NTASKS"])
@@ -131,6 +132,37 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
         spread = [each + (index < more) for index in range(len(active))]
         result["SLURM_TASKS_PER_NODE"] = compress_counts([count for count in spread if count])
     return result
+
+
+def job_size(active: Sequence[str]) -> dict[str, str]:
+    """Return the variables with the names and the number of a job's nodes."""
+    return {
+        "SLURM_JOB_NODELIST": hostlist.compress(active),
+        "SLURM_NODELIST": hostlist.compress(active),
+        "SLURM_NNODES": str(len(active)),
+        "SLURM_JOB_NUM_NODES": str(len(active)),
+    }
+
+
+def _counts(text: str, nodes: Sequence[str], active: Sequence[str]) -> str:
+    """Return the counts of the nodes in use, of a text with the counts of all nodes."""
+    counts = dict(zip(nodes, expand_counts(text), strict=False))
+    fallback = min(counts.values(), default=1)
+    return compress_counts([counts.get(node, fallback) for node in active])
+
+
+def _of_component(
+    used: Sequence[str], part: Sequence[str], environ: Mapping[str, str], suffix: str
+) -> dict[str, str]:
+    """Return a component's variables, of those that the job has, for its nodes in use."""
+    found = job_size(used)
+    for name in ("SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"):
+        if environ.get(name + suffix):
+            found[name] = _counts(environ[name + suffix], part, used)
+    for name in ("SLURM_NTASKS", "SLURM_NPROCS") if GRANTED_SPARES in environ else ():
+        if (tasks := environ.get(name + suffix, "")).isdecimal():
+            found[name] = str(max(int(tasks) * len(used) // len(part), 1))
+    return {name + suffix: value for name, value in found.items() if name + suffix in environ}
 
 
 def for_own_step(environ: Mapping[str, str]) -> dict[str, str]:

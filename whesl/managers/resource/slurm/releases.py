@@ -23,7 +23,7 @@ class Ability(Enum):
     HOST_FILE_COUNTS = (23, 11), "srun refuses `--nodes` beside `--distribution=arbitrary`"
     CHANGES_AFTER_RESIZE = (
         (24, 11),
-        "a job that has lost or given back a node takes changes without slurmdbd, too",
+        "a job that has lost, given back or got a node takes changes without slurmdbd, too",
     )
     BLOCKS_SIGCHLD = (
         (25, 5),

@@ -111,9 +111,10 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         step=_named(header.get("job-name") or path.stem),
         nodes=sum(map(_nodes, (header, *others))),
         chdir=header.get("chdir") or "",
-        # Flux gives a script no numbers of the whole job, which spare nodes would change.
-        tasks="" if for_flux else header.get("ntasks") or "",
-        gpus="" if for_flux else header.get("gpus") or "",
+        # Spare nodes change the script's numbers of the whole job. Flux gives it none, and in a heterogeneous
+        # job they are each component's own.
+        tasks="" if for_flux or others else header.get("ntasks") or "",
+        gpus="" if for_flux or others else header.get("gpus") or "",
         outputs=()
         if for_flux
         else tuple(header[name] or "" for name in ("output", "error") if header.get(name)),

@@ -9,8 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from whesl.managers.resource.granted_spares_and_requeue import NO, NOTHING, YES
+from whesl.managers.resource.launcher_shims.launcher_options import joined
 from whesl.managers.workflow.script_wrapping import WrappedScript
-from whesl.managers.workflow.submission.sbatch_options import SEPARATORS, Call, parse_header, parse_variables
+from whesl.managers.workflow.submission.sbatch_options import (
+    SEPARATORS,
+    Call,
+    parse_call,
+    parse_header,
+    parse_variables,
+)
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,8 +55,9 @@ def rewrite(
     Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script. With
     spares, ``--nodes=N`` becomes N + k, and options that count over the whole job (``--ntasks``, ``--gpus``)
     grow in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of nodes to what the
-    tasks need (sbatch.c, "can't run %d processes on %d nodes"). Slurm empties the output files of a job that
-    runs again, so the job appends to its output files where they cannot hold output of an earlier job.
+    tasks need (sbatch.c, "can't run %d processes on %d nodes"). Each component of a heterogeneous job gets as
+    many spares. Slurm empties the output files of a job that runs again, so the job appends to its output
+    files where they cannot hold output of an earlier job.
 
     Args:
         call: the workflow manager's call.
@@ -75,27 +83,30 @@ def rewrite(
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
     count, tasks = wrapped.spares if spares else 0, ""
     own = wrapped.tasks if comment else asked.get("ntasks", "")
+    parts = list(call.words)
+    grown: list[list[str]] = [[]] * len(parts)
     if count:
-        grown = _grow(asked, count)
-        if len(call.words) > 1 or any(word in asked for word in SEPARATORS):
-            why, grown = "a heterogeneous job's components keep their nodes", None
-        elif grown is None:
+        components = _components(call, script_text, environment or {})
+        found = [_grow(part, count) for _, part in components]
+        why = ""
+        if None in found:
             why = "the script does not say how many nodes it needs (--nodes)"
+        elif len(components) > 1:
+            if not all(_divides(part) for _, part in components):
+                why = "--ntasks of a component is no multiple of its --nodes, or the component has --gpus"
         elif (asked.get("ntasks", ""), asked.get("gpus", "")) != (own, wrapped.gpus):
             # The script would see the larger numbers inside the job: WHESL restores only the script's own
             # ones.
             why = "--ntasks or --gpus of the call are not those of the script"
-            grown = None
-        if grown is None:
+        if why:
             notices.append(f"whesl: {wrapped.task}: {why}, so no spare node is added")
             count = 0
         else:
-            words += grown
-            more = next((word for word in grown if word.startswith("--ntasks=")), "")
-            tasks = f"{own}/{more.removeprefix('--ntasks=')}" if more and not comment else ""
-    given = [*call.words[0], *words]
-    for component in call.words[1:]:
-        given += [":", *component, *words]
+            parts, grown = [part for part, _ in components], [one or [] for one in found]
+            more = next((word for word in grown[0] if word.startswith("--ntasks=")), "")
+            if more and not comment and len(parts) == 1:
+                tasks = f"{own}/{more.removeprefix('--ntasks=')}"
+    given = joined([(*part, *words, *added) for part, added in zip(parts, grown, strict=True)])
     script = wrapped.source or call.script
     given += ["--", script] if script.startswith("-") else [script] if script else []
     return Rewritten(
@@ -141,6 +152,34 @@ def _keeps_output(asked: Mapping[str, str], exists: Callable[[str], bool]) -> bo
         or ("%" not in name and not exists(posixpath.join(asked.get("chdir", ""), name)))
         for name in names
     )
+
+
+def _components(
+    call: Call, script_text: str, environment: Mapping[str, str]
+) -> list[tuple[tuple[str, ...], dict[str, str]]]:
+    """Return the call's words and the options that sbatch would use, for each component of the job.
+
+    Source: sbatch.c: the call's part with a component's number is for it, or else the call's last part.
+    """
+    headers: list[dict[str, str]] = [{}]
+    for name, value in parse_header(script_text):
+        if name in SEPARATORS:
+            headers.append({})
+        else:
+            headers[-1][name] = value or ""
+    found = []
+    for number in range(max(len(headers), len(call.words))):
+        words = call.words[min(number, len(call.words) - 1)]
+        asked = headers[number] if number < len(headers) else {}
+        asked |= dict(parse_variables(environment))
+        found.append((words, asked | {name: value or "" for name, value in parse_call(words).options}))
+    return found
+
+
+def _divides(asked: Mapping[str, str]) -> bool:
+    """Whether a component's job variables tell from the grown numbers which ones the user asked for."""
+    low, _ = _range(asked.get("nodes", "1")) or (1, 1)
+    return "gpus" not in asked and _count(asked.get("ntasks")) % low == 0
 
 
 def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:

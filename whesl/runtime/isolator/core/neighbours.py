@@ -25,6 +25,7 @@ def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
         return
     rest = (*whole, *state.nodes.spares)
     spares = tuple(node for node in rest if node not in (*own, *event.others))
-    transition.record(records.Nodes(nodes=NodeSet(active=own, spares=spares)))
+    nodes = NodeSet(active=own, spares=spares, components=state.nodes.components)
+    transition.record(records.Nodes(nodes=nodes))
     transition.say(f"its steps run on {', '.join(own)}, steps of other tasks on {', '.join(event.others)}")
     transition.do(ClaimNodes(nodes=own, shared=own))

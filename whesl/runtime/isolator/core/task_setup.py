@@ -47,7 +47,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     moves: bool = False
     account: str = ""  # the directory of the allocation's account of nodes; "" for a single node
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this task began
-    heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other
+    components: tuple[tuple[str, ...], ...] = ()  # nodes of each component of a heterogeneous job
     cluster: dict[str, str] = {}
     restarts: int = 0
     salt: str = ""
@@ -118,16 +118,7 @@ def split(
         taken: nodes that other tasks use, besides those that the setup names.
     """
     most, last = node_division.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
-    return choose(setup.nodes, wanted or setup.active or most, avoid, last | taken | set(setup.taken))
-
-
-def choose(
-    nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
-) -> NodeSet:
-    """Return the first ``wanted`` nodes in use, and the remaining nodes as spares.
-
-    Args:
-        nodes, wanted, avoid, last: as for ``node_division.divided``.
-    """
-    active, spares = node_division.divided(nodes, wanted, avoid, last)
-    return NodeSet(active=active, spares=spares)
+    last |= taken | set(setup.taken)
+    wanted = wanted or setup.active or most
+    active, spares = node_division.divided(setup.nodes, wanted, avoid, last, setup.components)
+    return NodeSet(active=active, spares=spares, components=setup.components)

@@ -206,7 +206,7 @@ def _wants_instance(task: SimpleNamespace) -> bool:
     (``whesl.managers.resource.flux.nested_allocation.wanted``)."""
     if not manager_table.may_hold_flux(task.given.rjms, task.request.inner) or len(task.given.nodes) < 2:
         return False
-    if task.setup["heterogeneous"]:
+    if task.setup["components"]:
         return False
     from shutil import which
 

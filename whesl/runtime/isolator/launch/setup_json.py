@@ -103,16 +103,14 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     granted = spares_granted(os.environ, request.workflow, request.step)
     # The resource manager may have granted another number of spares.
     spares = request.spares if granted is None else granted
-    components = manager_table.manager(given.rjms).tells.get(manager_table.COMPONENTS, "")
-    heterogeneous = bool(components and os.environ.get(components))
-    if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
+    if given.components and not request.workflow and (request.nodes or not request.own_node):
         raise UsageError(
-            "this is a heterogeneous job: a task uses all nodes of all its components, and has no spare",
-            hint="leave out --nodes, --spares and --no-own-node",
+            "this is a heterogeneous job: a task uses nodes of all its components",
+            hint="leave out --nodes and --no-own-node; --spares counts in each component",
         )
-    if heterogeneous:
+    if given.components:
         request = Request(**{**vars(request), "nodes": "", "own_node": True})
-        spares = 0
+        spares *= len(given.components)
     workflow = request.workflow or WITHOUT_WORKFLOW
     step = request.step or request.name or _step_name(request)
     name = f"{step}_{request.instance}" if request.instance else step
@@ -143,7 +141,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "restarts": given.restart_count,
         "requeue": requeue_said(os.environ, request.workflow, request.step),
         "kept": kept(os.environ),
-        "heterogeneous": heterogeneous,
+        "components": given.components,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
         # Earlier runs are found by the task's name; without a name, only the number of requeues is known.

@@ -47,7 +47,7 @@ def _possible(job: Mapping[str, Any]) -> bool:
     plain = not (job["checkpoints"] or job["json_summary"] or setup["restarts"] or setup["earlier"])
     plain = plain and setup["task"]["id"].isprintable()  # only printable ids need no escapes in the summary
     # With a job that outlives a lost node, a launcher may end with 0 although it has lost ranks.
-    sure = len(setup["nodes"]) == 1 or not (setup["kept"] or setup["heterogeneous"])
+    sure = len(setup["nodes"]) == 1 or not (setup["kept"] or setup["components"])
     return plain and sure and short_task.rules(setup) is not None
 
 
@@ -103,6 +103,7 @@ class Short:
         about = {name: setup[name] for name in ("claim", "rjms", "job_id", "observe")}
         token = f"{attempt_token_prefix.token_prefix(setup['salt'], task)}1"
         used = {"active": active, "spares": spares, "lost": [], "swapped": {}}
+        used["components"] = setup["components"]
         attempt = {"attempt": 1, "token": token, "nodes": active, "configuration_version": 0}
         unseen = self._output.unseen()
         exited = {"attempt": 1, "code": 0, "signal": 0} | ({"unseen": unseen} if unseen else {})

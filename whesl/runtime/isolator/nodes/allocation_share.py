@@ -26,7 +26,7 @@ def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
         task: the task's directory.
     """
     nodes, wanted = tuple(setup["nodes"]), setup["active"]
-    if not setup["job_id"] or setup["heterogeneous"] or len(nodes) < 2:
+    if not setup["job_id"] or setup["components"] or len(nodes) < 2:
         return {}
     part = bool(wanted) and wanted < len(nodes)
     _, last = node_division.usual(nodes, setup["own_node"], use_own=setup["use_own_node"])

@@ -46,6 +46,14 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
     began: float = 0.0
 
 
+class Grown(msgspec.Struct, frozen=True, kw_only=True):
+    """Nodes that the job has got for a recovery's step; ``variables`` of the job have changed by that."""
+
+    step: str
+    variables: dict[str, str]
+    note: str
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The command as the caller wrote it, and the settings of its supervision.
 
@@ -56,7 +64,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is started
     before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when these are
     not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has taken the task over.
-    Times in seconds.
+    ``grown``: what the job has got since its start. Times in seconds.
     """
 
     setup: Setup
@@ -77,6 +85,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     inner: str = "auto"
     first: First | None = None
     moved_from: str = ""
+    grown: tuple[Grown, ...] = ()
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

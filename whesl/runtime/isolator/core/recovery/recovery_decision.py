@@ -101,7 +101,6 @@ def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
     """
     setup = state.setup
     return Context(
-        heterogeneous=state.setup.heterogeneous,
         task=setup.task,
         workspace=setup.task.workspace,
         nodes=state.nodes,
