@@ -6,7 +6,9 @@ import fcntl
 import os
 import pwd
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -91,18 +93,24 @@ def test_a_look_ends_at_once_while_another_one_is_busy(
     assert [one.job for one in told] == JOBS
 
 
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A directory that other accounts may pass through; those of pytest are its own account's."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o711)
+        yield Path(place)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_job_is_told_by_its_owner_who_has_a_home_of_whesl(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_to_all: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is started for an owner who has none, and no rights of root are left to what is started."""
     nobody = pwd.getpwnam("nobody")
-    with_home, python = tmp_path / "home", tmp_path / "python"
+    with_home, python = open_to_all / "home", open_to_all / "python"
     python.write_text(f'#!/bin/sh\n{{ id -u; id -G; env; printf "%s\\n" "$@"; }} > {with_home}/told\n')
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o711)
     one = said("n01", time.time(), 600, "--withdraw $(id)")
     job = Job("1.server", "nobody", str(with_home))
     node_jobs.tell(Due(job, "x", one))
