@@ -142,8 +142,8 @@ def _adapter(plan: RunPlan) -> str:
     if adapter != "local" and command and command not in _SUBMITS.values():
         raise UsageError(
             f"Maestro has no adapter for {rjms}, so the steps of a study cannot be jobs there",
-            hint=f"set batch.type to local, and submit a script by {command} that calls `whesl run` for it: "
-            "its steps run inside that job; or give `whesl run` the steps as batch scripts",
+            hint=f"set batch.type to local, and submit a script by {command} that calls `whesl run --rjms "
+            f"{rjms}`: the steps run inside that job; or give `whesl run` the steps as batch scripts",
         )
     if adapter != "local":
         refuse_unwrapped(f"a study with batch.type '{adapter}'", plan, _SUBMITS.get(adapter, adapter))
