@@ -57,7 +57,8 @@ whesl run Snakefile -e rules.esl -- --executor slurm --jobs 20
 
 What stands behind `--` goes to the manager. On Slurm the [`sbatch` in front](workflows.md#the-sbatch-in-front) adds
 `--no-kill` and `--spares` nodes to each job that these managers submit, where the rules of any step need them. With
-`--no-own-node` a job gets one node more for WHESL, and its task survives the loss of any other node. A script that
+`--no-own-node` a job gets one node more for WHESL, and its task survives the loss of any other node. Snakemake's
+executor runs each rule without `mpi` in a step of one node, and such a rule does not use the others. A script that
 comes on standard input, and jobs on Flux and PBS, get neither: ask for them in the manager's own settings. A task
 that runs while the one that it depends on recovers (`make:start => use` of Cylc,
 [`COUPLED`](esl-reference.md#declare-coupled) for the others) is told of the new paths, and one that starts later

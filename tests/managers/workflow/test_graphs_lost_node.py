@@ -1,4 +1,4 @@
-"""Graphs of Cylc, Makeflow and Snakemake: two tasks lose their nodes at once, then the next one does."""
+"""Graphs of Cylc and Makeflow: two tasks lose their nodes at once, then the next one does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
-from tests.managers.workflow.test_graphs import ON_SLURM, WHESL, Desk, rule
+from tests.managers.workflow.test_graphs import WHESL, Desk, rule
 from tests.waiting import written
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm, pytest.mark.variant, pytest.mark.timeout(400)]
@@ -72,16 +72,6 @@ MAKEFLOW = json.dumps(
         ]
     }
 )
-SNAKEFILE = """\
-rule use:
-    input: "/p/me/large/a", "/p/me/large/b"
-    output: "/p/me/small/use"
-    shell: "srun -n 1 sh /p/me/task.sh use {output}"
-
-rule make:
-    output: "/p/me/large/{case}"
-    shell: "srun -n 1 sh /p/me/task.sh {wildcards.case} {output}"
-"""
 
 
 @contextmanager
@@ -115,15 +105,12 @@ def prepared(place: Path, bed: SlurmBed, manager: str) -> tuple[Desk, tuple[str,
     if manager == "cylc":
         desk.use_cylc()
         return desk, ("flow.cylc", CYLC)
-    if manager == "makeflow":
-        if not shutil.which("makeflow"):
-            pytest.skip("Makeflow is not installed: apt install coop-computing-tools")
-        return desk, ("flow.json", MAKEFLOW, "--", "-T", "slurm", "--retry-count=2")
-    desk.use_snakemake()
-    return desk, ("Snakefile", SNAKEFILE, "--", *ON_SLURM, "--retries", "2")
+    if not shutil.which("makeflow"):
+        pytest.skip("Makeflow is not installed: apt install coop-computing-tools")
+    return desk, ("flow.json", MAKEFLOW, "--", "-T", "slurm", "--retry-count=2")
 
 
-@pytest.mark.parametrize("manager", ["cylc", "makeflow", "snakemake"])
+@pytest.mark.parametrize("manager", ["cylc", "makeflow"])
 def test_each_task_goes_on_in_its_job(manager: str, tmp_path: Path) -> None:
     need_slurm()
     with SlurmBed(9, cpus=1) as bed:  # so that each node has one job
