@@ -36,6 +36,13 @@ def test_the_same_trouble_twice_that_the_work_went_on_after_is_none() -> None:
     assert why(log).outcome is not Outcome.FAILED
 
 
+def test_work_of_the_same_form_as_before_an_error_goes_on() -> None:
+    sites = [f"site {n:02}  coef   {n / 7:.4f}\n" for n in range(9)]
+    error = "Error in site 9: singular gradient\n"
+    assert why("".join([*sites[:4], error, *sites[4:]])).outcome is Outcome.UNKNOWN
+    assert why("".join([*sites, error, "site 10 failed\n"])).outcome is Outcome.FAILED
+
+
 def test_an_exception_that_python_ignores_is_no_cause() -> None:
     ignored = (
         "Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a2b3c4d50>\n"
@@ -374,6 +381,9 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
             "Training finished",
         ),
         ("cannot open checkpoint state.pt, starting from scratch", "Training finished"),
+        ("All done.\nrm: cannot remove '/scratch/a/*.tmp': No such file or directory", ""),
+        ("All done.\n Linf error:     4.00121e-05   1.99213e-05\nvolume error 1.1e-14", ""),
+        ("job.sh: line 4: module: command not found\n+ true", "All done."),
     ],
 )
 def test_a_good_end_outlives_what_is_no_trouble(said: str, end: str) -> None:

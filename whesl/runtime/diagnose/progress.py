@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
@@ -17,7 +17,7 @@ _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
     r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
     r"|n|t|it|model date|model time|simulating)"
-    r"\b\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
+    r"\b['\"]?\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
     r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
     r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
     r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
@@ -25,9 +25,11 @@ _STEP = re.compile(
 )
 # A row of numbers, but not of a memory dump, such as 00000007.
 _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
+_DIGIT = re.compile(r"\d")
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 # An error that is measured or counted, as of a model or a loader, is no trouble.
-_MEASURED = re.compile(r"error(?:s in \w+)?[ =:]+(?:\d*\.\d|0\b)")
+_MEASURED = re.compile(r"error(?:s in \w+)?[ =:]+(?:[-+]?\d*\.\d|0\b)")
+_OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
 _TROUBLE = (
     *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
@@ -75,14 +77,24 @@ class Tail:
             for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
                 yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
 
-    def progress(self) -> Iterator[tuple[int, int | None, bool]]:
-        """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step."""
+    def progress(self, trouble: int = 0) -> Iterator[tuple[int, int | None, bool]]:
+        """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step.
+
+        Args:
+            trouble: the line of the first trouble. Numbered lines of a form that was printed often before it
+                are work, too.
+        """
         kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
+        times: Counter[str] = Counter()
         for number, content in self.lines():
             key = content.translate(NO_DIGITS)
             kind = kinds.get(key)
             if kind is None:
                 kind = kinds[key] = _kind(content)
+            if kind is _Kind.NUMBERED:
+                alike = " ".join(key.split())
+                times[alike] += number < trouble
+                kind = _Kind.OTHER if number < trouble or times[alike] < _OFTEN else _Kind.STEP_OF_RANK
             if kind is not _Kind.OTHER:
                 rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
                 yield number, rank, _FINAL.search(content) is not None
@@ -118,16 +130,17 @@ class _Kind(Enum):
     """The meaning of a line for the work."""
 
     OTHER = auto()
+    NUMBERED = auto()
     STEP = auto()
     STEP_OF_RANK = auto()
 
 
 def _kind(content: str) -> _Kind:
-    if len(content) >= _LONGEST or not _looks(content):
+    if len(content) >= _LONGEST or not _DIGIT.search(content):
         return _Kind.OTHER
-    cleaned = clean(content)
-    if not is_progress(cleaned.text):
-        return _Kind.OTHER
+    cleaned = clean(content) if _looks(content) else None
+    if cleaned is None or not is_progress(cleaned.text):
+        return _Kind.OTHER if _troubled(content) else _Kind.NUMBERED
     return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 
@@ -141,5 +154,5 @@ def is_progress(text: str) -> bool:
 
 
 def measures(text: str) -> bool:
-    """Whether a line without labels reports a step of work with the error that it measured or counted."""
-    return _MEASURED.search(text.lower()) is not None and is_progress(text)
+    """Whether a line without labels tells of an error that it measured or counted, and of no trouble."""
+    return _MEASURED.search(text.lower()) is not None and not _troubled(text)

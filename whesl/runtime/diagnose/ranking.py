@@ -250,13 +250,8 @@ class _Weighing:
         return None
 
     def outlived(self, finding: Finding) -> bool:
-        """Whether the program went on after a line to a good end, or the line itself says that it goes on."""
-        if finding.warned:
-            return True
-        if not self._went_on(finding, self._steps_after(finding)):
-            return False
-        last = max((_place(f) for f in self._observed.findings if f.entry.role is Role.END), default=(-1, 0))
-        return last > _place(finding) or self._still_working_at_the_end
+        """Whether the program went on after a line, or the line itself says that it goes on."""
+        return finding.warned or self._went_on(finding, self._steps_after(finding))
 
     def ended_well(self, told: Sequence[Candidate]) -> bool:
         """Whether the job ended well: by its record, or by a message that no finding contradicts."""
@@ -285,14 +280,6 @@ class _Weighing:
             p.final and p.line >= lines[p.number] - _CLOSE
             for p in self._observed.progress
             if p.number < len(lines)
-        )
-
-    @cached_property
-    def _still_working_at_the_end(self) -> bool:
-        """Whether the last lines of a file contain steps of work."""
-        lines = self._observed.last_lines
-        return any(
-            p.line >= lines[p.number] - _CLOSE for p in self._observed.progress if p.number < len(lines)
         )
 
 

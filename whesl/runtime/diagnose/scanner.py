@@ -47,9 +47,9 @@ _WARNS = re.compile(
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
 _FATAL = re.compile(r"(?i)\W*fatal\b")
-# What the line after a failed try says.
+# What the line after a failed try says, and bash -x of a command whose failure does not count.
 _AGAIN = re.compile(
-    r"(?i)^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
+    r"(?i)^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
     r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
 )
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
@@ -64,6 +64,7 @@ _NO_TROUBLE = re.compile(
     r"|\b(?:events?|counts?|times|occurrences)\s*[:=]\s*(?:0|none|nil)\W*$"
     r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
     rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
+    r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
 )
 
 
@@ -209,10 +210,15 @@ class Scanner:
         findings = {(f.number, f.line, f.entry.name): f for kept in self._first.values() for f in kept}
         findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
         known = {(f.number, f.line) for f in findings.values()}
+        trouble: dict[int, int] = {}
+        for finding in findings.values():
+            if finding.entry.role in (Role.CAUSE, Role.SYMPTOM) and not finding.warned:
+                line = trouble.get(finding.number, finding.line)
+                trouble[finding.number] = min(line, finding.line)
         progress = [
             Progress(number=number, line=line, rank=rank, final=final)
             for number, tail in enumerate(self._tails)
-            for line, rank, final in tail.progress()
+            for line, rank, final in tail.progress(trouble.get(number, 0))
             if (number, line) not in known
         ]
         return Observed(
