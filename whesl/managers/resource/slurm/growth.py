@@ -20,6 +20,7 @@ from whesl.managers.resource import hostlist
 from whesl.managers.resource.job_growth import Growth
 from whesl.managers.resource.slurm.attempt_environment import job_size
 from whesl.managers.resource.slurm.command import SlurmCommands
+from whesl.managers.resource.slurm.releases import Ability, controller_release
 from whesl.managers.resource.slurm.slurm_command_output import SEPARATOR
 from whesl.model.errors import RefusedError, WheslError
 
@@ -44,6 +45,8 @@ def refusal(settings: Mapping[str, str], *, changeable: bool) -> str:
     """
     if PERMIT not in settings.get("SchedulerParameters", "").split(","):
         return f"no job can get further nodes here: SchedulerParameters of slurm.conf lacks {PERMIT}"
+    if Ability.MERGE_MAY_KILL.of(controller_release(settings)):
+        return "no job can get further nodes with this release of Slurm, whose slurmctld may die of that"
     if not changeable:
         return "without slurmdbd, this release of Slurm takes no change to a job that has got further nodes"
     return ""
