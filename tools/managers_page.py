@@ -33,11 +33,11 @@ tries was not touched; the second task read the first one's file where it was ex
 are in no test: their settings were compared with the managers' own sources and documents.
 
 At level 1 the whole script of a job begins again. A script that catches its failures, or tells its manager of them,
-has failed before WHESL sees it; a job that is a manager's worker begins again with all of its tasks. Level 1 was
-tried with scripts and commands that `sbatch` submits; which of these managers it serves is in no test.
+has failed before WHESL sees it. The column "level 1" tells from which of the three faults a job recovers so, in a test
+on a real Slurm as well. A `no` is in no test: it was tried, or is judged from the manager's scripts.
 
-| manager | level | setting | proof |
-| --- | --- | --- | --- |
+| manager | level | setting | level 1 | proof |
+| --- | --- | --- | --- | --- |
 {rows}
 
 ## What `whesl run` reads
@@ -78,15 +78,17 @@ _LANGUAGES = {"py": "python", "sh": "sh", "yaml": "yaml", "cwl": "yaml", "cylc":
 def pages() -> dict[str, str]:
     """Return each page's text by its path below ``docs``."""
     rows = [
-        f"| {each.name} ({each.version}) | {each.level} | {each.setting} | `{each.proof}` |"
+        f"| {each.name} ({each.version}) | {each.level} | {each.setting} | {each.front} | `{each.proof}` |"
         for each in ELSEWHERE
     ]
     rows += [
         f"| [{each.name}](managers/{each.recipe}.md) ({each.version}) | {GRAPH if each.graph else EXEC} |"
-        f" {each.setting} | `tests/managers`{f', `{each.graph}`' if each.graph else ''} |"
+        f" {each.setting} | {each.front} | `tests/managers`{f', `{each.graph}`' if each.graph else ''} |"
         for each in MANAGERS
     ]
-    rows += [f"| {each.name} | {EXEC}, not run | {each.setting} | {each.why} |" for each in UNTRIED]
+    rows += [
+        f"| {each.name} | {EXEC}, not run | {each.setting} | not tried | {each.why} |" for each in UNTRIED
+    ]
     quick = " and ".join(each.name for each in MANAGERS if each.quick)
     made = {"managers.md": TEXT.format(rows="\n".join(rows), quick=f"{quick}'s")}
     for each in MANAGERS:

@@ -24,32 +24,47 @@ from tests.waiting import written
 
 RECIPES = Path(__file__).parent / "recipes"
 WHESL = Path(sys.executable).parent / "whesl"
-SIZE = 2000 * 1024  # more than fits into the first file system
+LARGE, SMALL = 2000 * 1024, 100 * 1024  # the first file system is too small for the larger one
 RULES = """\
 DECLARE ENTITY JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
 DECLARE RESOURCE FILESYSTEM[REPLACE]
 DECLARE RESOURCE JOB[REPLACE]
 DECLARE RESOURCE NODE[REPLACE]
+"""
+# Each fault's rules, in the order in which the first task meets them.
+FAULTS = {
+    "HUNG": """\
 DECLARE EXCEPTION HUNG JOB_LEVEL JOB [*] LIMIT 1
 EXCEPTION DETECTION HUNG SILENCE TIMEOUT 3 WARMUP 3
 EXCEPTION RECOVERY STEP HUNG JOB JOB.REPLACE
+""",
+    "FULL": """\
 DECLARE EXCEPTION FULL JOB_LEVEL JOB [*] LIMIT 1
 EXCEPTION DETECTION FULL MATCH "No space left on device" output
 EXCEPTION RECOVERY STEP FULL JOB FILESYSTEM.REPLACE %s
+""",
+    "LOST": """\
 DECLARE EXCEPTION LOST JOB_LEVEL JOB [*] LIMIT 1
 EXCEPTION DETECTION LOST NODE DOWN
 EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
-"""
-# The last attempt is the fourth: all others end by what is done to them.
+""",
+}
+# All attempts but the last one end by what is done to them.
 MAKE = """\
 echo "$WHESL_RESTART_COUNT $SLURM_JOB_ID" >> /p/me/study/attempts
-case "$WHESL_RESTART_COUNT" in
-0) echo half > "$1"; echo begun; sleep 600;;
-2) hostname > /p/me/study/lose; while echo at work; do sleep 0.3; done;;
-*) head -c 2000k /dev/zero | tr '\\0' x > "$1";;
+fault=$(echo FAULTS end | cut -d ' ' -f $((WHESL_RESTART_COUNT + 1)))
+case "$fault" in
+HUNG) echo half > "$1"; echo begun; sleep 600;;
+LOST) hostname > /p/me/study/lose; while echo at work; do sleep 0.3; done;;
+*) head -c SIZE /dev/zero | tr '\\0' x > "$1";;
 esac
 """
+# What makes a recipe one without WHESL, each an expression and what stands in its place.
+PLAIN = (
+    (r"whesl exec .*?-- ", ""),
+    (r"(?<![\w/])small/made.txt", "/p/me/study/small/made.txt"),  # relative paths in scripts are not mapped
+)
 USE = 'wc -c < "$1" > "$2"\n'
 
 
@@ -63,18 +78,27 @@ def slurm_commands(directory: Path, bed: SlurmBed, *names: str) -> None:
 
 
 class Desk:
-    """A study's directory, part of which is a small file system of its own, and the cluster of its jobs."""
+    """A study's directory, part of which is a small file system of its own, and the cluster of its jobs.
 
-    def __init__(self, place: Path, bed: SlurmBed, manager: Manager) -> None:
+    With ``plain``, the recipe's files are those of a user without WHESL, whose jobs ``whesl front`` protects
+    from those faults that the manager lets it recover.
+    """
+
+    def __init__(self, place: Path, bed: SlurmBed, manager: Manager, *, plain: bool = False) -> None:
         self.place, self._bed, self._manager = place, bed, manager
+        self._plain = plain
+        self._faults = manager.alone if plain else tuple(FAULTS)
+        self._size = LARGE if "FULL" in self._faults else SMALL
         self._installed = environment(*manager.packages).parent if manager.packages else place
         (place / "large").mkdir()
         paths = json.dumps({"filesystem": str(place / "large"), "defaultpath": str(place / "small")})
-        (place / "rules.esl").write_text(RULES % paths)
-        (place / "make.sh").write_text(self._here(MAKE))
+        rules = "".join(FAULTS[fault] for fault in self._faults).replace("%s", paths)
+        (place / "rules.esl").write_text(RULES + rules)
+        program = MAKE.replace("FAULTS", " ".join(self._faults)).replace("SIZE", str(self._size))
+        (place / "make.sh").write_text(self._here(program))
         (place / "use.sh").write_text(USE)
         for file in (RECIPES / manager.recipe).iterdir():
-            (place / file.name).write_text(self._here(file.read_text()))
+            (place / file.name).write_text(self._here(self._text(file.read_text())))
         slurm_commands(place / "bin", bed, "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
         path = f"{place / 'bin'}:{self._installed / 'bin'}:{WHESL.parent}:{os.environ['PATH']}"
         (place / ".profile").write_text(f"PATH={path}\n")  # login shells begin with another one
@@ -84,6 +108,12 @@ class Desk:
             ("C_FORCE_ROOT", "OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1"
         )
         self.environment = {**bed.environment, **here, **root}
+
+    def _text(self, text: str) -> str:
+        if self._plain:
+            for old, new in (*self._manager.plain, *PLAIN):
+                text = re.sub(old, new, text)
+        return text
 
     def _here(self, text: str) -> str:
         return text.replace("/p/me/study", str(self.place)).replace("/p/me/venv", str(self._installed))
@@ -119,7 +149,8 @@ class Desk:
         taker = threading.Thread(target=take)
         taker.start()
         try:
-            return self.call("sh", "run.sh")
+            front = (WHESL, "front", "-e", "rules.esl", "--no-own-node", "--") if self._plain else ()
+            return self.call(*front, "sh", "run.sh")
         finally:
             ended.set()
             taker.join()
@@ -131,7 +162,7 @@ class Desk:
                 f"no {expected!r} in what the manager said:\n{said}"
             )
         attempts = [line.split() for line in (self.place / "attempts").read_text().splitlines()]
-        assert [count for count, _ in attempts] == ["0", "1", "2", "3"]
+        assert [int(count) for count, _ in attempts] == [*range(len(self._faults) + 1)]
         assert len({job for _, job in attempts}) == 1, attempts
         shown = self.call("scontrol", "show", "jobs", "--oneliner").splitlines()
         jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown if line.startswith("JobId=")]
@@ -140,13 +171,14 @@ class Desk:
         assert attempts[0][1] in {job["JobId"] for job in jobs}
         report = json.loads(self.call(WHESL, "report", "exec", "--json"))
         assert {row["state"] for row in report["tasks"]} == {"completed"}
-        assert [row["exception"] for row in report["exceptions"]] == ["HUNG", "FULL", "LOST"]
-        # The next fault comes before the first two recoveries can prove themselves.
-        assert [row["outcome"] for row in report["exceptions"]] == ["restarted", "restarted", "recovered"]
-        assert (self.place / "used.txt").read_text().split() == [str(SIZE)]
+        assert [row["exception"] for row in report["exceptions"]] == [*self._faults]
+        # The next fault comes before the recovery from the one before it can prove itself.
+        outcomes = [*(["restarted"] * (len(self._faults) - 1)), "recovered"]
+        assert [row["outcome"] for row in report["exceptions"]] == outcomes
+        assert (self.place / "used.txt").read_text().split() == [str(self._size)]
         made = self.place / "small" / "made.txt"
-        assert made.stat().st_size == SIZE
-        assert made.resolve().is_relative_to(self.place / "large")
+        assert made.stat().st_size == self._size
+        assert made.resolve().is_relative_to(self.place / "large") is ("FULL" in self._faults)
 
     def remove(self) -> None:
         """Remove what the manager has left, which may be much."""

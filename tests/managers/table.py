@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+WORKER = "no: the job is a worker or the manager, which would begin again with all of its tasks"
 EXEC = 2  # `whesl exec` before the command
 GRAPH = 4  # `whesl run` reads the graph, and tells dependents of new paths
 
@@ -17,6 +18,9 @@ class Manager:
     ``setting`` is what is written in the manager's own files. ``sees`` are expressions that have to be in what
     ``run.sh`` prints: the manager's own view of its tasks. ``jobs`` counts the jobs that it hands to Slurm.
     ``quick`` ones run with every change. ``graph`` is the test of ``whesl run``, where it reads the graph.
+    ``alone`` are the faults from which tasks recover under ``whesl front`` alone (level 1), and ``alone_remark``
+    says what keeps them from the others. ``plain`` are expressions in the recipe with what stands in their place
+    there, beside those of ``desk.PLAIN``.
     """
 
     name: str
@@ -29,11 +33,25 @@ class Manager:
     quick: bool = False
     remark: str = ""
     graph: str = ""
+    alone: tuple[str, ...] = ()
+    alone_remark: str = ""
+    plain: tuple[tuple[str, str], ...] = ()
 
     @property
     def recipe(self) -> str:
         """The folder of its recipe."""
         return self.name.lower().replace(" ", "-").replace("/", "")
+
+    @property
+    def front(self) -> str:
+        """What holds at level 1: the faults that the test has, and why not the others."""
+        if self.jobs == 1:
+            return WORKER
+        names = {"HUNG": "a hang", "FULL": "a full disk", "LOST": "a lost node"}
+        held = " and ".join(names[fault] for fault in self.alone)
+        if held:
+            return f"{held}; not the rest: {self.alone_remark}"
+        return f"no: {self.alone_remark}" if self.alone_remark else "not tried"
 
     @property
     def version(self) -> str:
@@ -50,6 +68,7 @@ class Elsewhere:
     level: int
     setting: str
     proof: str
+    front: str
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ MANAGERS = (
         graph="tests/managers/workflow/test_graphs.py",
         remark="The platform needs `install target = localhost` where nodes share the home directory. Cylc's job "
         "script traps signals and tells the scheduler of a failure, so `whesl exec` stands in `script`, inside it.",
+        alone_remark="the job script traps the signal that ends an attempt, and tells Cylc of a failure",
     ),
     Manager(
         name="executorlib",
@@ -79,6 +99,7 @@ MANAGERS = (
         quick=True,
         remark="Not in the template: executorlib's program renames its input when it starts, and cannot be started "
         "again.",
+        alone_remark="its program renames its input when it starts, and cannot be started again",
     ),
     Manager(
         name="Toil",
@@ -87,6 +108,7 @@ MANAGERS = (
         sees=(r"Finished toil run successfully",),
         remark="CWL gives tools no environment: without `--preserve-entire-environment` neither `srun` nor WHESL "
         "know the job that they are in. Chaining is off, so that each task has a job of its own.",
+        alone_remark="tried; the task began again in its job, but the job was cancelled and Toil issued another",
     ),
     Manager(
         name="FireWorks",
@@ -94,6 +116,7 @@ MANAGERS = (
         setting="`script` of the task; `nodes` and `pre_rocket` of the queue adapter",
         sees=(r'"state": "COMPLETED"',),
         remark="mongomock stands for MongoDB.",
+        alone_remark="a rocket that begins again finds its firework taken",
     ),
     Manager(
         name="Makeflow",
@@ -102,6 +125,9 @@ MANAGERS = (
         setting="the rule's command; `BATCH_OPTIONS` for nodes and `--no-kill`",
         sees=(r"^# COMPLETED",),
         graph="tests/managers/workflow/test_graphs.py",
+        alone=("HUNG", "LOST"),
+        plain=(("BATCH_OPTIONS=.*\\n", ""),),
+        alone_remark="its wrapper tells the command's failure to Makeflow before WHESL sees it",
     ),
     Manager(
         name="Work Queue",
@@ -120,6 +146,7 @@ MANAGERS = (
         sees=(r"^make .*FINISHED 0 1$", r"^use .*FINISHED 0 2$"),
         remark="A profile with SQLite, without PostgreSQL and RabbitMQ. AiiDA's scripts say `--no-requeue`: a job "
         "whose batch host is lost is for AiiDA to run again.",
+        alone_remark="tried; its login shell found the real `sbatch` first",
     ),
     Manager(
         name="Dask",
@@ -253,6 +280,7 @@ ELSEWHERE = (
         GRAPH,
         "none: `whesl run study.yaml`",
         "tests/managers/workflow/test_run.py",
+        "yes: `whesl run` puts it there",
     ),
     Elsewhere(
         "Snakemake",
@@ -260,6 +288,7 @@ ELSEWHERE = (
         GRAPH,
         "none: `whesl run Snakefile`; or `shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
         "tests/managers/workflow",
+        "not tried",
     ),
     Elsewhere(
         "Parsl",
@@ -267,6 +296,7 @@ ELSEWHERE = (
         EXEC,
         "the command of the `bash_app` ([recipe](workflows.md#parsl))",
         "tests/managers/workflow/test_managers_slurm.py",
+        WORKER,
     ),
 )
 UNTRIED = (

@@ -24,6 +24,21 @@ ALL = [
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("manager", ALL)
 def test_manager_sees_successes_only(manager: Manager, tmp_path: Path) -> None:
+    scenario(manager, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.variant
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    "manager", [pytest.param(manager, id=manager.name) for manager in MANAGERS if manager.alone]
+)
+def test_front_alone_recovers_jobs_of_an_unchanged_manager(manager: Manager, tmp_path: Path) -> None:
+    scenario(manager, tmp_path, plain=True)
+
+
+def scenario(manager: Manager, tmp_path: Path, *, plain: bool = False) -> None:
     need_slurm()
     if manager.program and not shutil.which(manager.program):
         pytest.skip(f"{manager.program} is not on PATH: {manager.debian} has it")
@@ -31,7 +46,7 @@ def test_manager_sees_successes_only(manager: Manager, tmp_path: Path) -> None:
     place.mkdir()
     try:
         with tmpfs(place / "small", 1 << 20), SlurmBed(4) as bed:
-            desk = Desk(place, bed, manager)
+            desk = Desk(place, bed, manager, plain=plain)
             desk.check(desk.run())
     except FaultError as error:
         pytest.skip(str(error))
