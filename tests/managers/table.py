@@ -108,7 +108,7 @@ MANAGERS = (
         sees=(r"Finished toil run successfully",),
         remark="CWL gives tools no environment: without `--preserve-entire-environment` neither `srun` nor WHESL "
         "know the job that they are in. Chaining is off, so that each task has a job of its own.",
-        alone_remark="tried; the task began again in its job, but the job was cancelled and Toil issued another",
+        alone_remark="tried with a lost node; the job was cancelled, and why is not known",
     ),
     Manager(
         name="FireWorks",
@@ -146,7 +146,7 @@ MANAGERS = (
         sees=(r"^make .*FINISHED 0 1$", r"^use .*FINISHED 0 2$"),
         remark="A profile with SQLite, without PostgreSQL and RabbitMQ. AiiDA's scripts say `--no-requeue`: a job "
         "whose batch host is lost is for AiiDA to run again.",
-        alone_remark="tried; its login shell found the real `sbatch` first",
+        alone_remark="tried with a lost node; the script ran without WHESL, and why is not known",
     ),
     Manager(
         name="Dask",
