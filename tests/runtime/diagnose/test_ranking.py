@@ -43,6 +43,23 @@ def test_work_of_the_same_form_as_before_an_error_goes_on() -> None:
     assert why("".join([*sites, error, "site 10 failed\n"])).outcome is Outcome.FAILED
 
 
+def test_what_jobs_survive_is_a_cause_only_with_a_death() -> None:
+    caught = "Error in log(x) : non-numeric argument to mathematical function\n"
+    assert why(caught + "[1] NaN\n").outcome is Outcome.UNKNOWN
+    assert told(caught + "Execution halted\n") == ("segfault/app-bug", 1)
+    limit = "slurmstepd: error: Exceeded step memory limit at some point.\n"
+    assert why(STEPS + limit).outcome is not Outcome.FAILED
+    assert told(STEPS + "srun: error: n1: task 3: Killed\n" + limit) == ("out-of-memory-host", 202)
+
+
+def test_a_message_that_much_work_followed_before_is_none_where_the_job_ends_well() -> None:
+    task = "".join(
+        f"task {n}: line 23: syntax error near unexpected token `then'\ncycle {n}\n" for n in range(50)
+    )
+    assert why(task + "All done.\n").outcome is Outcome.ENDED_WELL
+    assert why(task).outcome is Outcome.FAILED
+
+
 def test_an_exception_that_python_ignores_is_no_cause() -> None:
     ignored = (
         "Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a2b3c4d50>\n"
@@ -384,6 +401,8 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
         ("All done.\nrm: cannot remove '/scratch/a/*.tmp': No such file or directory", ""),
         ("All done.\n Linf error:     4.00121e-05   1.99213e-05\nvolume error 1.1e-14", ""),
         ("job.sh: line 4: module: command not found\n+ true", "All done."),
+        ("Total wall time: 0:12:33\nError: lock file of the session is gone", ""),
+        ("ValueError: NaN in loss", "==== 8 passed, 1 xfailed in 22.60s ===="),
     ],
 )
 def test_a_good_end_outlives_what_is_no_trouble(said: str, end: str) -> None:

@@ -25,6 +25,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         general: whether any program may print it; a more specific entry for the same line is preferred.
         lasting: whether the job may go on for a while after it.
         fatal: whether the job ends also where the line is marked as a warning.
+        survivable: whether jobs often end well after it: a cause only beside a line that tells of a death.
         report: whether it is printed before the job's output, so that later output does not contradict it.
         below: expression for the line below that names the fault; that line is shown instead.
         by_words: whether it may report any trouble; the first topic in its words, or in those of the line
@@ -45,6 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     general: bool = False
     lasting: bool = False
     fatal: bool = False
+    survivable: bool = False
     report: bool = False
     below: str = ""
     by_words: bool = False

@@ -36,6 +36,7 @@ class _Table(msgspec.Struct, frozen=True):
     general: bool = False
     lasting: bool | None = None
     fatal: bool = False
+    survivable: bool = False
     report: bool = False
     below: str = ""
     by_words: bool = False
@@ -94,6 +95,7 @@ def _entry(name: str, table: _Table) -> Entry:
         general=table.general,
         lasting=cause in LASTING if table.lasting is None else table.lasting,
         fatal=table.fatal,
+        survivable=table.survivable,
         report=table.report,
         below=table.below,
         by_words=table.by_words,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 
@@ -39,6 +39,9 @@ _CAUSE = 55  # least strength of a line that alone can be a cause
 _GUESS = 20  # score of a line of which only the words are known
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _NO_FAULT = 40  # greatest score of an exception without words
+_OWN_END = 80  # least strength of the last words of a known program
+_CHECKED = 90  # least strength of an end that says that the results were checked
+_NOWHERE = (-1, 0)  # a place before all lines
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
@@ -188,9 +191,11 @@ class _Weighing:
             (
                 _place(f)
                 for f in self._findings
-                if not f.warned and f.entry.strength > _GENERIC and self._steps_after(f) < _WENT_ON
+                if not (f.warned or f.entry.survivable)
+                and f.entry.strength > _GENERIC
+                and self._steps_after(f) < _WENT_ON
             ),
-            default=(-1, 0),
+            default=_NOWHERE,
         )
 
     @cached_property
@@ -251,23 +256,46 @@ class _Weighing:
 
     def outlived(self, finding: Finding) -> bool:
         """Whether the program went on after a line, or the line itself says that it goes on."""
-        return finding.warned or self._went_on(finding, self._steps_after(finding))
+        if finding.warned or self._went_on(finding, self._steps_after(finding)):
+            return True
+        return self._survived(finding) or (not finding.entry.lasting and self._outlived_before(finding))
+
+    def _survived(self, finding: Finding) -> bool:
+        """Whether nothing but a finding that jobs often survive tells of a death."""
+        accounting = self._observed.accounting
+        if not finding.entry.survivable or (accounting is not None and accounting.failed):
+            return False
+        return self._last_serious == _NOWHERE
+
+    def _outlived_before(self, finding: Finding) -> bool:
+        """Whether much work was done since the same message was printed before, and a good end follows."""
+        place = _place(finding)
+        if not any(_place(end) > place for end in self._ends):
+            return False
+        first = self._first_of[finding.entry.name]
+        steps = self._steps.get((finding.number, None), [])
+        return (
+            first.number == finding.number
+            and bisect_right(steps, finding.line) - bisect_right(steps, first.line) >= _MANY
+        )
+
+    @cached_property
+    def _first_of(self) -> dict[str, Finding]:
+        """The first finding of each entry."""
+        return {finding.entry.name: finding for finding in reversed(self._findings)}
+
+    @cached_property
+    def _ends(self) -> list[Finding]:
+        return [finding for finding in self._observed.findings if finding.entry.role is Role.END]
 
     def ended_well(self, told: Sequence[Candidate]) -> bool:
         """Whether the job ended well: by its record, or by a message that no finding contradicts."""
         accounting = self._observed.accounting
         if accounting is not None and accounting.state:
             return accounting.state == "COMPLETED" and not accounting.status
-        ends = [finding for finding in self._observed.findings if finding.entry.role is Role.END]
-        if not ends:
+        if not self._ends:
             return not told and self._all_steps_done
-        last = ends[-1]
-        if any(_place(candidate.finding) > _place(last) for candidate in told):
-            return False
-        sure = max((end.entry.strength for end in ends if _place(end) > _last_of(told)), default=0)
-        # A solver that did not converge also prints its usual end.
-        numbers = any(c.finding.entry.cause_class is CauseClass.NUMERICAL and c.score >= _CAUSE for c in told)
-        return not numbers and all(candidate.score <= sure for candidate in told)
+        return any(all(map(partial(_outweighs, end), told)) for end in self._ends)
 
     @cached_property
     def _all_steps_done(self) -> bool:
@@ -283,8 +311,15 @@ class _Weighing:
         )
 
 
-def _last_of(told: Sequence[Candidate]) -> tuple[int, int]:
-    return max((_place(candidate.finding) for candidate in told), default=(-1, 0))
+def _outweighs(end: Finding, candidate: Candidate) -> bool:
+    """Whether a good end outweighs a candidate for the cause."""
+    sure = end.entry.strength
+    if _place(candidate.finding) >= _place(end):
+        # What follows a program's own last words is often about the clean-up.
+        return sure >= _OWN_END and candidate.finding.entry.general and candidate.score <= _GENERIC
+    # A solver that did not converge also prints its usual end.
+    numbers = candidate.finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
+    return candidate.score <= sure and (not numbers or sure >= _CHECKED)
 
 
 def _place(finding: Finding) -> tuple[int, int]:
