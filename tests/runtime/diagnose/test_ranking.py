@@ -402,6 +402,22 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
         ("All done.\n Linf error:     4.00121e-05   1.99213e-05\nvolume error 1.1e-14", ""),
         ("job.sh: line 4: module: command not found\n+ true", "All done."),
         ("Total wall time: 0:12:33\nError: lock file of the session is gone", ""),
+        ("All done.\nfiles   ok  failed  timed out  out of memory\n  90   90   0   0   0", ""),
+        (
+            "ERROR: covariance failed, falling back\nTraceback (most recent call last):\nMemoryError: 4 GiB",
+            "All done.",
+        ),
+        (
+            "rm: cannot stat 'x': Permission denied\nmake: [Makefile:5: distclean] Error 1 (ignored)",
+            "All done.",
+        ),
+        ("caught: solver died: out of memory", "All done."),
+        (
+            "All done.\nusage: tool [--on-error {abort,skip}]\n  --kill-after N  fatal error 3",
+            "",
+        ),
+        ("All done.\nERROR handling: ON   abort on NaN: .true.", ""),
+        ("#   Failed (TODO) test 'no timeout'", "All tests successful."),
         ("ValueError: NaN in loss", "==== 8 passed, 1 xfailed in 22.60s ===="),
     ],
 )

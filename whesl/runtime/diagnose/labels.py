@@ -59,6 +59,8 @@ _FORMS = (
     # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR
     ("[", r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +"),
     ("[", r"\[(?P<epoch>\d{9,10}\.\d+)\] *"),
+    # Tornado, Jupyter, Optuna: [W 2026-11-29 14:25:46,264 app:12]
+    ("[", rf"\[(?P<level>[DIWEC]) {_DAY} {_CLOCK}(?: [\w.]+:?\d*)?\] *"),
     # Ranks.
     ("[", r"\[(?P<rank>\d+)\]:? +"),
     ("[", r"\[default(?P<local_rank>\d+)\]: ?"),

@@ -295,7 +295,18 @@ class _Weighing:
             return accounting.state == "COMPLETED" and not accounting.status
         if not self._ends:
             return not told and self._all_steps_done
-        return any(all(map(partial(_outweighs, end), told)) for end in self._ends)
+        return any(all(map(partial(self._outweighs, end), told)) for end in self._ends)
+
+    def _outweighs(self, end: Finding, candidate: Candidate) -> bool:
+        """Whether a good end outweighs a candidate for the cause."""
+        sure, finding = end.entry.strength, candidate.finding
+        if _place(finding) >= _place(end):
+            # What follows a program's own last words is often about the clean-up.
+            near = end.line >= self._observed.last_lines[end.number] - _CLOSE
+            return sure >= _OWN_END and near and finding.entry.general and candidate.score <= _GENERIC
+        # A solver that did not converge also prints its usual end.
+        numbers = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
+        return candidate.score <= sure and (not numbers or sure >= _CHECKED)
 
     @cached_property
     def _all_steps_done(self) -> bool:
@@ -309,17 +320,6 @@ class _Weighing:
             for p in self._observed.progress
             if p.number < len(lines)
         )
-
-
-def _outweighs(end: Finding, candidate: Candidate) -> bool:
-    """Whether a good end outweighs a candidate for the cause."""
-    sure = end.entry.strength
-    if _place(candidate.finding) >= _place(end):
-        # What follows a program's own last words is often about the clean-up.
-        return sure >= _OWN_END and candidate.finding.entry.general and candidate.score <= _GENERIC
-    # A solver that did not converge also prints its usual end.
-    numbers = candidate.finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
-    return candidate.score <= sure and (not numbers or sure >= _CHECKED)
 
 
 def _place(finding: Finding) -> tuple[int, int]:

@@ -31,6 +31,9 @@ _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
+_COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
+_NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
+_TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -38,7 +41,9 @@ _SOFT = re.compile(
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
     r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
-    r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
+    r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
+    r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b)"
+    r"|[(#] ?TODO\b|^\W*(?:caught|handled):? (?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
 )
@@ -47,14 +52,17 @@ _WARNS = re.compile(
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
 _FATAL = re.compile(r"(?i)\W*fatal\b")
-# What the line after a failed try says, and bash -x of a command whose failure does not count.
+# What a line before a caught exception says, or the line after a failed try.
+_GOES_ON = re.compile(r"(?i)\b(?:re-?trying|falling back|recovered)\b|\(ignored\)")
+# What else the line after a failed try says, and bash -x of a command whose failure does not count.
 _AGAIN = re.compile(
-    r"(?i)^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
+    rf"(?i){_GOES_ON.pattern[4:]}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
     r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
 )
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
-# A counter of trouble that counted none, and a handler of trouble that was set up.
+# A counter of trouble that counted none; a handler of trouble that was set up; a setting of what to do about
+# trouble; the help on an option; what was to be removed and is not there.
 _NO_TROUBLE = re.compile(
     r"(?i)^\W{0,9}(?:\w[\w/-]* ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception"
     r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
@@ -64,6 +72,8 @@ _NO_TROUBLE = re.compile(
     r"|\b(?:events?|counts?|times|occurrences)\s*[:=]\s*(?:0|none|nil)\W*$"
     r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
     rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
+    r"|\b(?:abort|stop|exit|fail|kill|raise)[ _-](?:on|if|after)[ _-]\w+\s*[:=] *\W?"
+    r"(?:true|false|on|off|yes|no|\d+)\b|^\s*(?:-\w,? +)?--[a-z][\w-]*(?:[ =]\S+)?\s{2,}\S"
     r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
 )
 
@@ -177,6 +187,7 @@ class Scanner:
         self._carry = b""
         self._line = 1  # number of the line that contains the first byte not yet searched
         self._tail = Tail()
+        self._caught = 0  # the last line of a traceback whose exception was caught
 
     def feed(self, data: bytes) -> None:
         """Search the next bytes of the file."""
@@ -282,6 +293,9 @@ class Scanner:
         found = knowledge.found(needles, cleaned.text, text)
         if not found:
             return ()
+        if cleaned.text.startswith("Traceback (most"):
+            # The exception was caught where the line above says that the program goes on.
+            self._caught = line + _TRACEBACK if _GOES_ON.search(previous) else 0
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
         if harmless:
@@ -289,7 +303,9 @@ class Scanner:
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
-        elif all(entry.general for entry, _ in found) and measures(cleaned.text):
+        elif _names_columns(cleaned.text, following) or (
+            all(entry.general for entry, _ in found) and measures(cleaned.text)
+        ):
             return ()
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
@@ -308,12 +324,16 @@ class Scanner:
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
                 finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
-            if not entry.fatal and _AGAIN.search(clean(following.partition("\n")[0]).text):
+            if not entry.fatal and (
+                line <= self._caught or _AGAIN.search(clean(following.partition("\n")[0]).text)
+            ):
                 finding = msgspec.structs.replace(finding, warned=True)
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
                 finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
             self._keep(entry, finding)
+        if best:
+            self._caught = 0
         return tuple(entry.name for entry, _ in best.values())
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
@@ -384,6 +404,13 @@ def warns(line: Cleaned) -> bool:
     if is_warning(line.level) or (_WARNS.search(line.text) and not _FATAL.match(line.text)):
         return True
     return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE))
+
+
+def _names_columns(text: str, following: str) -> bool:
+    """Whether a line has the names of a table's columns, and the next line their numbers."""
+    names = _COLUMNS.split(text.strip(" |"))
+    plain = len(names) > 2 and not any(char.isdigit() or char == ":" for char in text)
+    return plain and _NUMBERS.match(clean(following.partition("\n")[0]).text.lstrip(" |")) is not None
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
