@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
 from tests.runtime.detect.test_watch import CYCLE, log
 from whesl.language.detections.log import LogDetection, Require
-from whesl.language.detections.timers import HangDetection
+from whesl.language.detections.timers import HangDetection, ProgressDetection
 from whesl.language.patterns_and_places import Pattern
 from whesl.model.evidence import Detected
 from whesl.runtime.detect import task_watch
@@ -109,6 +109,25 @@ def test_of_lines_with_one_pattern_of_all_that_are_needed_the_newest_is_judged(
     place = (len("worse") + len(end)) * 100_000
     assert found == [("ODD", place), ("BOTH", place)]
     assert len(judged) < 50_000  # lines of the piece in which both stand
+    watch.close()
+
+
+def test_of_a_storm_of_numbers_few_are_judged(output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each number took 23 us: after a program of ten million, its end was judged minutes later."""
+    number = Pattern(text=r"^step (?P<n>\d+)$", regex=True, captures=("n",))
+    rises = ProgressDetection(pattern=number, capture="n", source=STDOUT, timeout=60, span=SPAN)
+    rules = spec(exception("STUCK", rises), exception("BAD", log(BAD)))
+    output.write_text("".join(f"step {n}\n" for n in range(200_000)) + "bad\n")
+    watch = Watch(rules, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
+    judged = count_of_judged(watch, monkeypatch)
+    assert [name for name, _ in all_of(watch, drains=True)] == ["BAD"]
+    assert watch.detectors.reached().progress == 199_999
+    assert len(judged) < 50_000  # lines of the piece in which the other one stands
+    watch.new_attempt(1000.0)
+    with output.open("a") as file:
+        file.write("step 7\nstep 30\nstep 9\n")
+    watch.poll(1000.0)
+    assert watch.detectors.reached().progress == 30, "few lines are judged one by one"
     watch.close()
 
 

@@ -105,6 +105,7 @@ class Kind(Record, frozen=True, kw_only=True):
     written: ClassVar[tuple[str, ...]] = ()
     timed: ClassVar[bool] = False  # its patterns reset a timer
     sign_of_life: ClassVar[bool] = False  # its patterns only reset a timer
+    rises: ClassVar[bool] = False  # its patterns reset a timer when the number in them is the highest so far
     hears_manager: ClassVar[bool] = False  # exceptions of the resource manager raise it
     of_nodes: ClassVar[bool] = False  # states of the task's nodes raise it
     of_ends: ClassVar[bool] = False  # only the end of the program raises it

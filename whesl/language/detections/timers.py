@@ -101,7 +101,7 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
 
     alternatives = ("progress",)
     written = (f'PROGRESS "expression" {STREAMS} TIMEOUT s [WARMUP s]',)
-    timed = True
+    timed = rises = True
 
     pattern: Pattern
     capture: str

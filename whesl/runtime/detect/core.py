@@ -102,18 +102,25 @@ class Detectors:
             wanted.setdefault(output, {}).update(dict.fromkeys(self._decisive.patterns))
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
-    def few_count(self) -> tuple[frozenset[Pattern], frozenset[Pattern]]:
-        """Return the patterns of which only the last match counts, and those of which all have to be seen.
+    def few_count(self) -> tuple[frozenset[Pattern], frozenset[Pattern], frozenset[Pattern]]:
+        """Return the patterns of which few matches count, in three groups.
 
-        The former are signs of life, which reset hang timers, and patterns of settled exceptions, of which no
-        match counts. Of the latter only the first and the last match in a row count.
+        Of the first one only the last match counts: signs of life, which reset hang timers, and patterns of
+        settled exceptions, of which no match counts. The second are those of which all have to be seen: only
+        the first and the last match in a row count. The third are those with a number that rises: in a storm
+        of them, the first and the last match stand for all.
         """
-        last, lone, counted = set[Pattern](), set[Pattern](), set[Pattern]()
+        last, lone, rising, counted = (set[Pattern]() for _ in range(4))
         for exception, kind in self._kinds:
             if (reads := kind.reads()) is not None:
                 always = kind.sign_of_life or exception in self._settled
-                (last if always else lone if kind.needs_all() else counted).update(reads.patterns)
-        return frozenset(last - lone - counted), frozenset(lone - counted)
+                few = rising if kind.rises else lone if kind.needs_all() else counted
+                (last if always else few).update(reads.patterns)
+        return (
+            frozenset(last - lone - rising - counted),
+            frozenset(lone - rising - counted),
+            frozenset(rising - lone - counted),
+        )
 
     def settle(self, exceptions: Set[str]) -> bool:
         """Stop raising some exceptions for this attempt's output; return whether this changes anything.

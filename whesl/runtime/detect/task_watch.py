@@ -41,7 +41,7 @@ class _Reading:
         sources: list[Source],
         matcher: Matcher,
         offset: int,
-        few: tuple[Set[Pattern], Set[Pattern]],
+        few: tuple[Set[Pattern], ...],
     ) -> None:
         self.path = path
         self.sources = sources
@@ -49,26 +49,29 @@ class _Reading:
         self.stream: MatchStream = matcher.open(offset)
         self.latest: frozenset[int] = frozenset()
         self.lone: frozenset[int] = frozenset()
+        self.rising: frozenset[int] = frozenset()
         self.take_few(few)
 
-    def take_few(self, few: tuple[Set[Pattern], Set[Pattern]]) -> None:
+    def take_few(self, few: tuple[Set[Pattern], ...]) -> None:
         """Set the patterns of which few matches count (``Detectors.few_count``)."""
-        self.latest, self.lone = (
+        self.latest, self.lone, self.rising = (
             frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of) for of in few
         )
 
     def feed(self, data: bytes, offset: int) -> list[Match]:
         """Return the matches in the next bytes; after many, the rest stays unread (``next_offset``)."""
-        if not self.latest and not self.lone:
+        of_any = self.latest | self.lone | self.rising
+        if not of_any:
             return self.stream.feed(data, offset, MOST_MATCHES)
         matches: list[Match] = []
         for begin in range(0, len(data), SKIM_SIZE):
             part = data[begin : begin + SKIM_SIZE]
-            carried = self.stream.carried(self.latest | self.lone)
+            carried = self.stream.carried(of_any)
+            lone = self.lone | self.rising if part.count(b"\n") > MOST_MATCHES else self.lone
             passed = None
             if carried is not None and offset + begin == self.stream.next_offset:
                 text = carried + part
-                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest, self.lone)
+                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest, lone)
             if passed is not None:
                 matches += passed
                 continue
