@@ -46,6 +46,9 @@ def test_work_of_the_same_form_as_before_an_error_goes_on() -> None:
 def test_what_jobs_survive_is_a_cause_only_with_a_death() -> None:
     caught = "Error in log(x) : non-numeric argument to mathematical function\n"
     assert why(caught + "[1] NaN\n").outcome is Outcome.UNKNOWN
+    assert (
+        why("Error in file(f) : cannot open file 'x': No such file or directory\n").outcome is Outcome.UNKNOWN
+    )
     assert told(caught + "Execution halted\n") == ("segfault/app-bug", 1)
     limit = "slurmstepd: error: Exceeded step memory limit at some point.\n"
     assert why(STEPS + limit).outcome is not Outcome.FAILED
@@ -412,6 +415,21 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
             "All done.",
         ),
         ("caught: solver died: out of memory", "All done."),
+        ("case 3: caught error: matrix is singular to working precision", "All done."),
+        (
+            "All done.\n> tryCatch(stop('disk full'), error=f)\n+ touch 'No space left on device'",
+            "",
+        ),
+        ("All done.\n                   0  ERROR MESSAGES", ""),
+        (
+            "-- Could NOT find MPI_CXX (missing: MPI_CXX_LIB_NAMES)\nconftest.c:1:1: fatal error: x.h: none",
+            "All done.",
+        ),
+        (
+            "All done.\n2026-05-01 12:01:00.1: W tensorflow/x.cc:404] aborting: End of sequence",
+            "",
+        ),
+        ("SCF not converged.\nconverged SCF energy = -1323.2517", "JOB DONE."),
         (
             "All done.\nusage: tool [--on-error {abort,skip}]\n  --kill-after N  fatal error 3",
             "",

@@ -59,6 +59,8 @@ _FORMS = (
     # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR
     ("[", r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +"),
     ("[", r"\[(?P<epoch>\d{9,10}\.\d+)\] *"),
+    # TensorFlow, after its time: W tensorflow/core/framework/op.cc:404]
+    ("a", r"(?P<level>[IWEF]) (?=(?:external/\S+|tensorflow)/[\w/.-]+:\d+\] )"),
     # Tornado, Jupyter, Optuna: [W 2026-11-29 14:25:46,264 app:12]
     ("[", rf"\[(?P<level>[DIWEC]) {_DAY} {_CLOCK}(?: [\w.]+:?\d*)?\] *"),
     # Ranks.

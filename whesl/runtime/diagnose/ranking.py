@@ -45,6 +45,7 @@ _NOWHERE = (-1, 0)  # a place before all lines
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
+_CONVERGED = "general.converged"
 _IGNORED = "general.exception-ignored"
 
 # Lower bounds of levels of strength; within a level the order in time decides.
@@ -258,6 +259,9 @@ class _Weighing:
         """Whether the program went on after a line, or the line itself says that it goes on."""
         if finding.warned or self._went_on(finding, self._steps_after(finding)):
             return True
+        # What did not converge at first did so later.
+        if "converge" in finding.text.lower() and _place(finding) < self._converged:
+            return True
         return self._survived(finding) or (not finding.entry.lasting and self._outlived_before(finding))
 
     def _survived(self, finding: Finding) -> bool:
@@ -277,6 +281,13 @@ class _Weighing:
         return (
             first.number == finding.number
             and bisect_right(steps, finding.line) - bisect_right(steps, first.line) >= _MANY
+        )
+
+    @cached_property
+    def _converged(self) -> tuple[int, int]:
+        """The place of the last line that says that a computation converged."""
+        return max(
+            (_place(f) for f in self._observed.findings if f.entry.name == _CONVERGED), default=_NOWHERE
         )
 
     @cached_property

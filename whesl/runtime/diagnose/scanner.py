@@ -31,6 +31,8 @@ _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
+# A command that a shell with -x, or an interpreter, prints before it runs it.
+_ECHO = re.compile(r"(?:\++|>) (?!(?i:error|fatal|fail|stop|abort))[\w.$/(]")
 _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
@@ -43,7 +45,8 @@ _SOFT = re.compile(
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
     r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b)"
-    r"|[(#] ?TODO\b|^\W*(?:caught|handled):? (?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
+    r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception)?: )"
+    r"(?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
 )
@@ -62,7 +65,7 @@ _AGAIN = re.compile(
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
 # A counter of trouble that counted none; a handler of trouble that was set up; a setting of what to do about
-# trouble; the help on an option; what was to be removed and is not there.
+# trouble; the help on an option; a probe of CMake or Autoconf; what was to be removed and is not there.
 _NO_TROUBLE = re.compile(
     r"(?i)^\W{0,9}(?:\w[\w/-]* ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception"
     r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
@@ -74,6 +77,8 @@ _NO_TROUBLE = re.compile(
     rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
     r"|\b(?:abort|stop|exit|fail|kill|raise)[ _-](?:on|if|after)[ _-]\w+\s*[:=] *\W?"
     r"(?:true|false|on|off|yes|no|\d+)\b|^\s*(?:-\w,? +)?--[a-z][\w-]*(?:[ =]\S+)?\s{2,}\S"
+    r"|^\W*0\s+(?:[\w-]+ ){0,3}(?:error|warning|fail|abort|crash|timeout|lost|killed|nan)\w*\b[\w\s]*$"
+    r"|^-- (?:Could NOT find|Looking for|Performing Test) |^checking (?:for|whether) |\bconftest\.c(?:pp)?:"
     r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
 )
 
@@ -303,10 +308,13 @@ class Scanner:
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
+        elif _ECHO.match(cleaned.text):
+            found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
         elif _names_columns(cleaned.text, following) or (
             all(entry.general for entry, _ in found) and measures(cleaned.text)
         ):
             return ()
+        survivable = any(entry.survivable for entry, _ in found)
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
@@ -320,6 +328,8 @@ class Scanner:
             # All entries of a line name one place; the captures of entries of the same class go first.
             ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
             places = {key: value for _, told in ordered for key, value in told.items()}
+            if survivable:
+                entry = msgspec.structs.replace(entry, survivable=True)
             finding = self._finding(entry, places | captured, cleaned, text, line)
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
