@@ -44,12 +44,16 @@ def test_work_of_the_same_form_as_before_an_error_goes_on() -> None:
 
 
 def test_what_jobs_survive_is_a_cause_only_with_a_death() -> None:
-    caught = "Error in log(x) : non-numeric argument to mathematical function\n"
-    assert why(caught + "[1] NaN\n").outcome is Outcome.UNKNOWN
-    assert (
-        why("Error in file(f) : cannot open file 'x': No such file or directory\n").outcome is Outcome.UNKNOWN
+    copy = "cp: cannot stat '/scratch/a.tar': No such file or directory\n"
+    caught = "Error in file(f) : cannot open file 'x': No such file or directory\n"
+    output = "".join(f"{name} is written\n" for name in ("mesh", "zone", "field", "flux", "mean", "plot"))
+    assert why(copy + caught + output).outcome is Outcome.UNKNOWN
+    assert told(copy) == told(caught) == ("input/config-error", 1)
+    assert told(copy + output + "srun: error: n1: task 3: Exited with exit code 1\n") == (
+        "input/config-error",
+        1,
     )
-    assert told(caught + "Execution halted\n") == ("segfault/app-bug", 1)
+    assert told(caught + output + "Execution halted\n") == ("input/config-error", 1)
     limit = "slurmstepd: error: Exceeded step memory limit at some point.\n"
     assert why(STEPS + limit).outcome is not Outcome.FAILED
     assert told(STEPS + "srun: error: n1: task 3: Killed\n" + limit) == ("out-of-memory-host", 202)
@@ -429,6 +433,7 @@ def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, 
             "All done.\n2026-05-01 12:01:00.1: W tensorflow/x.cc:404] aborting: End of sequence",
             "",
         ),
+        ("Error: disk full\n> sessionInfo()", "> proc.time()\n   user  system elapsed"),
         ("SCF not converged.\nconverged SCF energy = -1323.2517", "JOB DONE."),
         (
             "All done.\nusage: tool [--on-error {abort,skip}]\n  --kill-after N  fatal error 3",

@@ -103,13 +103,15 @@ def _guess(
         tails: the last part of each log.
     """
     cause = found.cause.finding if found.cause is not None else None
+    # Without a cause, the job has outlived all lines that are known.
+    outlived = {(f.number, f.line) for f in observed.findings} if cause is None else set()
     for number, (file, lines, tail) in enumerate(zip(files, rare, tails, strict=True)):
         once = {line for line, _ in lines}
         steps = (step.line for step in observed.progress if step.number == number and step.line not in once)
         begin, end = max(steps, default=0), sys.maxsize
         if cause is not None:
             begin, end = (max(begin, cause.line - _NEAR), cause.line) if cause.number == number else (0, 0)
-        ending = [line for line in lines if begin < line[0] <= end]
+        ending = [line for line in lines if begin < line[0] <= end and (number, line[0]) not in outlived]
         told = trouble(ending, list(tail.lines()), _shipped()[0].topic) if ending else None
         if told is not None:
             return told_by_topic(*told, file=file, number=number)

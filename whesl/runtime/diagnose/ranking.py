@@ -14,6 +14,7 @@ The criteria, in this order:
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -29,6 +30,7 @@ from whesl.runtime.diagnose.diagnosis_records import (
     Finding,
     Observed,
 )
+from whesl.runtime.diagnose.labels import clean
 from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Outcome, Role
 from whesl.runtime.diagnose.whereabouts import located
 
@@ -39,6 +41,12 @@ _CAUSE = 55  # least strength of a line that alone can be a cause
 _GUESS = 20  # score of a line of which only the words are known
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _NO_FAULT = 40  # greatest score of an exception without words
+_EPILOGUE = 5  # greatest number of lines that a script prints after the command at which it stopped
+# What a command of a shell and a function of R print when they fail.
+_COMMAND = re.compile(
+    r"(?:\S+: line \d+: )?(?:/\S+/)?(?:cat|chmod|cp|curl|df|du|find|grep|head|kill|killall|ln|ls|mkdir"
+    r"|module|mv|pkill|rm|rmdir|rsync|scp|sed|ssh|tail|tar|touch|ulimit|wget): |Error in (?:.* : ?$|\S+\()"
+)
 _OWN_END = 80  # least strength of the last words of a known program
 _CHECKED = 90  # least strength of an end that says that the results were checked
 _NOWHERE = (-1, 0)  # a place before all lines
@@ -192,7 +200,7 @@ class _Weighing:
             (
                 _place(f)
                 for f in self._findings
-                if not (f.warned or f.entry.survivable)
+                if not (f.warned or self._survivable(f))
                 and f.entry.strength > _GENERIC
                 and self._steps_after(f) < _WENT_ON
             ),
@@ -267,9 +275,19 @@ class _Weighing:
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
         accounting = self._observed.accounting
-        if not finding.entry.survivable or (accounting is not None and accounting.failed):
+        if not self._survivable(finding) or (accounting is not None and accounting.failed):
             return False
         return self._last_serious == _NOWHERE
+
+    def _survivable(self, finding: Finding) -> bool:
+        """Whether jobs often survive a finding, as a shell a failed command, and R an error in try().
+
+        A script that stops there prints little more.
+        """
+        if finding.entry.survivable:
+            return True
+        more = finding.line < self._observed.last_lines[finding.number] - _EPILOGUE
+        return more and _COMMAND.match(clean(finding.text).text) is not None
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done since the same message was printed before, and a good end follows."""

@@ -79,6 +79,7 @@ _NO_TROUBLE = re.compile(
     r"(?:true|false|on|off|yes|no|\d+)\b|^\s*(?:-\w,? +)?--[a-z][\w-]*(?:[ =]\S+)?\s{2,}\S"
     r"|^\W*0\s+(?:[\w-]+ ){0,3}(?:error|warning|fail|abort|crash|timeout|lost|killed|nan)\w*\b[\w\s]*$"
     r"|^-- (?:Could NOT find|Looking for|Performing Test) |^checking (?:for|whether) |\bconftest\.c(?:pp)?:"
+    r"|^usage: \S"
     r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
 )
 
@@ -314,7 +315,6 @@ class Scanner:
             all(entry.general for entry, _ in found) and measures(cleaned.text)
         ):
             return ()
-        survivable = any(entry.survivable for entry, _ in found)
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
@@ -328,8 +328,6 @@ class Scanner:
             # All entries of a line name one place; the captures of entries of the same class go first.
             ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
             places = {key: value for _, told in ordered for key, value in told.items()}
-            if survivable:
-                entry = msgspec.structs.replace(entry, survivable=True)
             finding = self._finding(entry, places | captured, cleaned, text, line)
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
