@@ -59,6 +59,14 @@ def test_what_jobs_survive_is_a_cause_only_with_a_death() -> None:
     assert told(STEPS + "srun: error: n1: task 3: Killed\n" + limit) == ("out-of-memory-host", 202)
 
 
+def test_what_an_interpreter_reads_is_no_trouble_and_shows_that_it_goes_on() -> None:
+    banner = "R Under development (unstable)\n" + "Type 'q()' to quit R.\n".rjust(99, "\n")
+    log = (
+        banner + "Error in f(NaN) : NaN is no size\n" + "> x <- c(1)\n> y\n> identical(x, NaN)\n+   y)\n" * 9
+    )
+    assert why(log).outcome is Outcome.UNKNOWN
+
+
 def test_a_message_that_much_work_followed_before_is_none_where_the_job_ends_well() -> None:
     task = "".join(
         f"task {n}: line 23: syntax error near unexpected token `then'\ncycle {n}\n" for n in range(50)

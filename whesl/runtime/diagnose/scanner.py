@@ -32,7 +32,7 @@ _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
 # A command that a shell with -x, or an interpreter, prints before it runs it.
-_ECHO = re.compile(r"(?:\++|>) (?!(?i:error|fatal|fail|stop|abort))[\w.$/(]")
+_ECHO = re.compile(r"^(?:\++|>) +(?!(?i:error|fatal|failed|stop|abort\w*)(?![\w(]))[\w.$/(#]")
 _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
@@ -309,8 +309,6 @@ class Scanner:
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
-        elif _ECHO.match(cleaned.text):
-            found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
         elif _names_columns(cleaned.text, following) or (
             all(entry.general for entry, _ in found) and measures(cleaned.text)
         ):
@@ -411,7 +409,7 @@ def warns(line: Cleaned) -> bool:
     """Whether a line is marked as a warning, tells of no trouble, or says that the program goes on."""
     if is_warning(line.level) or (_WARNS.search(line.text) and not _FATAL.match(line.text)):
         return True
-    return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE))
+    return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE, _ECHO))
 
 
 def _names_columns(text: str, following: str) -> bool:

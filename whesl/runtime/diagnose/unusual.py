@@ -18,6 +18,8 @@ from whesl.runtime.diagnose.progress import NO_DIGITS
 from whesl.runtime.diagnose.scanner import warns
 
 SHOWN = 10
+_NEAR = 5  # lines after a line of trouble in which a program says that it ends, unless it does so last
+_CLOSE = 20  # lines that count as the end of a log
 # Words that a line about an input has if it tells of trouble.
 _TROUBLE = re.compile(
     r"(?i)\b(?:not?|cannot|can't|couldn't|won't|unable|without|fail\w*|errors?|errno|fatal|bad|wrong|bug|denied"
@@ -70,7 +72,7 @@ def trouble(
 
     Args:
         rare: lines that are printed once, after the last step of work, with their numbers.
-        ending: all lines at the end of the log.
+        ending: all lines of the last part of the log.
         topic: the topic of some words, None without one.
     """
     for number, text in rare:
@@ -80,6 +82,8 @@ def trouble(
             continue
         says_so = _TROUBLE.search(cleaned.text)
         if says_so or found.cause_class is not CauseClass.INPUT:
-            badly = any(_ENDS_BADLY.search(later) for at, later in ending if at >= number)
+            end = ending[-1][0] - _CLOSE
+            after = [later for at, later in ending if number <= at and (at <= number + _NEAR or at > end)]
+            badly = any(map(_ENDS_BADLY.search, after))
             return (number, text, found) if badly else None
     return None
