@@ -174,6 +174,12 @@ def test_what_the_script_does_with_output_and_status(
     assert {each["code"] for each in others}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
 
 
+def test_a_script_of_other_bytes_is_read(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "run.sh").write_bytes(b"#!/bin/bash\n# \xe9\necho caf\xe9 is open\nsrun ./a > \xe9.log 2>&1\n")
+    (found,) = check(place, capsys, f'{DETECT}LOG "is open" output', "--workflow", place / "run.sh")
+    assert found["code"] == "ESL083"
+
+
 @pytest.mark.parametrize(
     ("step", "said"),
     [

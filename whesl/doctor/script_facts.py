@@ -86,7 +86,7 @@ def read(text: str) -> ScriptFacts:
         text: the script.
     """
     shell = _SHELL.fullmatch(text.partition("\n")[0].rstrip())
-    root = _PARSER.parse(text.encode()).root_node
+    root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
     if shell is None or root.has_error:
         return ScriptFacts()
     statements = [each for each in root.named_children if each.type != "comment"]
@@ -149,7 +149,7 @@ def _words(node: tree_sitter.Node) -> tuple[str, ...]:
 
 def _text(node: tree_sitter.Node) -> str:
     """Return a word without its quotation marks."""
-    text = (node.text or b"").decode()
+    text = (node.text or b"").decode(errors="surrogateescape")
     return text[1:-1] if node.type in ("string", "raw_string") and len(text) > 1 else text
 
 

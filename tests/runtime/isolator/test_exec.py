@@ -447,14 +447,6 @@ def test_without_rules_a_task_runs_and_its_failure_shows(bench: Bench) -> None:
     assert bench.kinds()[-1] == "finished"
 
 
-def test_a_finished_task_is_not_run_again_under_the_same_claim(bench: Bench) -> None:
-    options = " ".join(("--workflow wf --step app --no-coordinator", f"--task-dir {bench.directory.path}"))
-    line = f"{sys.executable} -m whesl exec {options} -- bash -c 'echo ran; exit 137'"
-    loop = f"for i in 1 2 3; do {line} && s=0 || s=$?; [ $s -eq 137 ] || break; done; exit $s"
-    done = subprocess.run(["bash", "-c", loop], env=bench.environment, capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (137, b"ran\n")
-
-
 def test_the_same_command_later_is_another_run(bench: Bench) -> None:
     for _ in range(2):
         assert bench.run("echo", "ran", options=("--name", "app"))[0] == 0
