@@ -29,7 +29,9 @@ _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(
 _DIGIT = re.compile(r"\d")
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 # An error that is measured or counted, as of a model or a loader, is no trouble.
-_MEASURED = re.compile(r"error(?:s in \w+)?[ =:]+(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])")
+_MEASURED = re.compile(
+    r"errors?(?: norms?| rate| in \w+)?[ =:]+(?:l\w+ +)?(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])"
+)
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
 _TROUBLE = (

@@ -35,6 +35,7 @@ _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be 
 _ECHO = re.compile(r"^(?:\++|>) +(?!(?i:error|fatal|failed|stop|abort\w*)(?![\w(]))[\w.$/(#]")
 _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
+_JAVA_FRAME = re.compile(r"\s+at [\w.$/]+\(")
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
@@ -56,7 +57,10 @@ _WARNS = re.compile(
 )
 _FATAL = re.compile(r"(?i)\W*fatal\b")
 # What a line before a caught exception says, or the line after a failed try.
-_GOES_ON = re.compile(r"(?i)\b(?:re-?trying|falling back|recovered)\b|\(ignored\)")
+_GOES_ON = re.compile(
+    r"(?i)\b(?:attempt|try) #?(\d+) ?(?:/|of) ?(?!\1\b)\d"
+    r"|\b(?:re-?trying|falling back|recovered)\b|\(ignored\)"
+)
 # What else the line after a failed try says, and bash -x of a command whose failure does not count.
 _AGAIN = re.compile(
     rf"(?i){_GOES_ON.pattern[4:]}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
@@ -71,7 +75,7 @@ _NO_TROUBLE = re.compile(
     r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
     r"|overflow|leak|violation|missing|truncat|oom|xid)\w*"
     r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?"
-    r"(?:\s*[;,|]\s*[\w ]+[:=]\s*(?:0|no|none|nil|ok))*\W*$"
+    r"(?:(?:\s*[;,|]\s*|\s{2,})[\w ]+[:=]\s*(?:0|no|none|nil|ok))*\W*$"
     r"|\b(?:events?|counts?|times|occurrences)\s*[:=]\s*(?:0|none|nil)\W*$"
     r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
     rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
@@ -302,6 +306,8 @@ class Scanner:
         if cleaned.text.startswith("Traceback (most"):
             # The exception was caught where the line above says that the program goes on.
             self._caught = line + _TRACEBACK if _GOES_ON.search(previous) else 0
+        elif _JAVA_FRAME.match(following) and _GOES_ON.search(previous):
+            self._caught = line
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
         if harmless:

@@ -84,6 +84,6 @@ def trouble(
         if says_so or found.cause_class is not CauseClass.INPUT:
             end = ending[-1][0] - _CLOSE
             after = [later for at, later in ending if number <= at and (at <= number + _NEAR or at > end)]
-            badly = any(map(_ENDS_BADLY.search, after))
+            badly = any(_ENDS_BADLY.search(each) and not warns(clean(each)) for each in after)
             return (number, text, found) if badly else None
     return None
