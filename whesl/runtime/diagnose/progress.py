@@ -97,7 +97,8 @@ class Tail:
             if kind is _Kind.NUMBERED:
                 alike = " ".join(key.split())
                 times[alike] += number < trouble
-                kind = _Kind.OTHER if number < trouble or times[alike] < _OFTEN else _Kind.STEP_OF_RANK
+                works = number > trouble and times[alike] >= _OFTEN and not _troubled(content)
+                kind = _Kind.STEP_OF_RANK if works else _Kind.OTHER
             if kind is not _Kind.OTHER:
                 rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
                 yield number, rank, _FINAL.search(content) is not None
@@ -141,9 +142,8 @@ class _Kind(Enum):
 def _kind(content: str) -> _Kind:
     if len(content) >= _LONGEST or not _DIGIT.search(content):
         return _Kind.OTHER
-    cleaned = clean(content) if _looks(content) else None
-    if cleaned is None or not is_progress(cleaned.text):
-        return _Kind.OTHER if _troubled(content) else _Kind.NUMBERED
+    if not _looks(content) or not is_progress((cleaned := clean(content)).text):
+        return _Kind.NUMBERED
     return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 
