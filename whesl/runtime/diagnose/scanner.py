@@ -83,7 +83,7 @@ _NO_TROUBLE = re.compile(
     r"(?:true|false|on|off|yes|no|\d+)\b|^\s*(?:-\w,? +)?--[a-z][\w-]*(?:[ =]\S+)?\s{2,}\S"
     r"|^\W*0\s+(?:[\w-]+ ){0,3}(?:error|warning|fail|abort|crash|timeout|lost|killed|nan)\w*\b[\w\s]*$"
     r"|^-- (?:Could NOT find|Looking for|Performing Test) |^checking (?:for|whether) |\bconftest\.c(?:pp)?:"
-    r"|^usage: \S"
+    r"|^usage: \S|^\W*(?:options|settings|parameters|arguments|args|flags)(?: in use| used| are)?: .*\w="
     r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
 )
 
