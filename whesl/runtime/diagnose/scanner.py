@@ -46,7 +46,7 @@ _SOFT = re.compile(
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
     r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b)"
-    r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception)?: )"
+    r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
     r"(?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
@@ -57,13 +57,11 @@ _WARNS = re.compile(
 )
 _FATAL = re.compile(r"(?i)\W*fatal\b")
 # What a line before a caught exception says, or the line after a failed try.
-_GOES_ON = re.compile(
-    r"(?i)\b(?:attempt|try) #?(\d+) ?(?:/|of) ?(?!\1\b)\d"
-    r"|\b(?:re-?trying|falling back|recovered)\b|\(ignored\)"
-)
+_ON = r"\b(?:attempt|try) #?(\d+) ?(?:/|of) ?(?!\1\b)\d|\b(?:re-?trying|falling back|recovered)\b|\(ignored\)"
+_GOES_ON = re.compile(f"(?i){_ON}")
 # What else the line after a failed try says, and bash -x of a command whose failure does not count.
 _AGAIN = re.compile(
-    rf"(?i){_GOES_ON.pattern[4:]}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
+    rf"(?i){_ON}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
     r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
 )
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
@@ -315,9 +313,7 @@ class Scanner:
             found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
-        elif _names_columns(cleaned.text, following) or (
-            all(entry.general for entry, _ in found) and measures(cleaned.text)
-        ):
+        elif all(entry.general for entry, _ in found) and measures(cleaned.text):
             return ()
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
@@ -336,9 +332,7 @@ class Scanner:
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
                 finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
-            if not entry.fatal and (
-                line <= self._caught or _AGAIN.search(clean(following.partition("\n")[0]).text)
-            ):
+            if not entry.fatal and (line <= self._caught or _passes_over(cleaned.text, following)):
                 finding = msgspec.structs.replace(finding, warned=True)
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
@@ -418,11 +412,14 @@ def warns(line: Cleaned) -> bool:
     return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE, _ECHO))
 
 
-def _names_columns(text: str, following: str) -> bool:
-    """Whether a line has the names of a table's columns, and the next line their numbers."""
+def _passes_over(text: str, following: str) -> bool:
+    """Whether the next line says that the program tries again, or has numbers below the names of columns."""
+    below = clean(following.partition("\n")[0]).text
+    if _AGAIN.search(below):
+        return True
     names = _COLUMNS.split(text.strip(" |"))
     plain = len(names) > 2 and not any(char.isdigit() or char == ":" for char in text)
-    return plain and _NUMBERS.match(clean(following.partition("\n")[0]).text.lstrip(" |")) is not None
+    return plain and _NUMBERS.match(below.lstrip(" |")) is not None
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
