@@ -52,7 +52,8 @@ def test_a_message_of_any_trouble_is_of_the_class_of_its_words(topic: Entry, hea
 def test_what_is_prepared_is_of_the_tables() -> None:
     """Else each process would read them anew: ``make knowledge`` writes the file."""
     assert made() == prepared()
-    assert FILE.read_bytes() == encoded(made()), "make knowledge"
+    same = FILE.read_bytes() == encoded(made())
+    assert same, "make knowledge"  # pytest would write out for a minute how they differ
 
 
 def test_every_expression_has_a_text_that_it_cannot_do_without() -> None:
