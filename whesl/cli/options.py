@@ -48,6 +48,21 @@ TIMEOUT = option(60.0, "How long --wait waits.", "SECONDS", "--timeout", least=0
 PRINT_JSON = option(False, "Print JSON.", names="--json")
 JSON = option(False, "Print the summary as JSON.", names="--json")
 QUIET = option(False, "Show no progress.", names="-q --quiet")
+DRY_RUN: bool = option(False, "Show what would change, and change nothing.", names="--dry-run")
+YES: bool = option(False, "Do not ask.", names="--yes")
+SPECIFICATION: Path = required(
+    "The specification; default: the policy that ships.", names="-e --rules", type=RULES
+)
+OBSERVE: bool = option(False, "Report what would be done; touch nothing.", names="--observe")
+OWN_NODE: bool = option(
+    True,
+    "Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
+    names="--own-node/--no-own-node",
+    shown=True,
+)
+SPARES: int = option(
+    1, "Spare nodes for each job whose recovery may take one.", "N", "--spares", shown=True, least=0
+)
 
 
 def seed_option(default: int = 0) -> int:

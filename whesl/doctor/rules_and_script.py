@@ -57,8 +57,9 @@ class ScriptChecks:
         restarting = _TORCHRUN.search(commands)
         self._restarts = restarting[1] if restarting is not None else ""
         self._facts = script_facts.read(commands) if alone else script_facts.ScriptFacts()
-        self._limit = _time_limit(commands) if alone else None
-        self._for_slurm = alone and bool(parse_header(commands)) and "flux" not in commands
+        header = parse_header(commands) if alone else ()
+        self._limit = _time_limit(header)
+        self._for_slurm = bool(header) and "flux" not in commands
 
     def writes(self, path: str) -> bool:
         """Whether the script itself writes a file of this path."""
@@ -145,9 +146,9 @@ class ScriptChecks:
                 return
 
 
-def _time_limit(text: str) -> float | None:
-    """Return the time limit in a script's ``#SBATCH`` lines in seconds, None where they have none."""
-    said = dict(parse_header(text)).get("time")
+def _time_limit(header: Sequence[tuple[str, str | None]]) -> float | None:
+    """Return the time limit in the options of ``#SBATCH`` lines in seconds, None where they have none."""
+    said = dict(header).get("time")
     try:
         return seconds(said) if said else None
     except UsageError:

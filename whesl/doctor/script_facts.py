@@ -67,7 +67,7 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         printed: the beginnings of lines that it always prints on standard output.
         written: the files to which it sends output, from the job's first directory on.
-        program: the first words of its last program, "" where it has none that always runs.
+        program: the first words of the last program that always runs; "" without one.
         output: the files to which all its programs send their output; those of the last one.
         hidden_by: the command that hides the failures of its programs from the script's status, "" for none.
     """
@@ -86,8 +86,10 @@ def read(text: str) -> ScriptFacts:
         text: the script.
     """
     shell = _SHELL.fullmatch(text.partition("\n")[0].rstrip())
+    if shell is None:
+        return ScriptFacts()
     root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
-    if shell is None or root.has_error:
+    if root.has_error:
         return ScriptFacts()
     statements = [each for each in root.named_children if each.type != "comment"]
     pipefail = bool(_PIPEFAIL.search(text))
@@ -135,7 +137,7 @@ def _always(node: tree_sitter.Node, pipefail: bool, output: Output) -> Iterator[
 
 
 def _words(node: tree_sitter.Node) -> tuple[str, ...]:
-    """Return the words of a command, without those before a program's name; a redirected one's, too."""
+    """Return the words of a command or redirected command, from the program's name on."""
     if node.type == "redirected_statement" and (body := node.child_by_field_name("body")) is not None:
         return _words(body)
     if node.type != "command":

@@ -14,16 +14,13 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
+from tests.managers.desk import RULES as DECLARATIONS
 from tests.managers.workflow.test_graphs import WHESL, Desk, rule
 from tests.waiting import written
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm, pytest.mark.variant, pytest.mark.timeout(400)]
-RULES = """\
-DECLARE ENTITY JOB
-DECLARE EXCEPTION_TYPE JOB_LEVEL
-DECLARE RESOURCE FILESYSTEM[REPLACE]
-DECLARE RESOURCE JOB[REPLACE]
-DECLARE RESOURCE NODE[REPLACE]
+RULES = f"""\
+{DECLARATIONS}\
 DECLARE EXCEPTION HUNG JOB_LEVEL JOB [use] LIMIT 1
 EXCEPTION DETECTION HUNG SILENCE TIMEOUT 3 WARMUP 3
 EXCEPTION RECOVERY STEP HUNG JOB JOB.REPLACE

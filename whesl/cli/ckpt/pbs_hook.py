@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from whesl.cli.options import FILE
+from whesl.cli.options import DRY_RUN, FILE, YES
 from whesl.cli.parameters import option, parameters
 from whesl.cli.placement.change_confirmation import confirmed
 from whesl.model.errors import UsageError
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from whesl.managers.resource.pbs.server_hook import ServerHook
 
 HOOK = "whesl_ckpt"
-DRY_RUN: bool = option(False, "Show what would change, and change nothing.")
-YES: bool = option(False, "Do not ask.")
 
 
 @click.command()

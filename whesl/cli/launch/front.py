@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.options import RULES
-from whesl.cli.parameters import argument, option, parameters, required
+from whesl.cli.options import OBSERVE, OWN_NODE, SPARES, SPECIFICATION
+from whesl.cli.parameters import argument, parameters
 from whesl.language import shipped_policy
 from whesl.managers.resource import default_manager, manager_table
 from whesl.managers.workflow.prepare import run_environment
@@ -26,19 +26,10 @@ def front(
     words: tuple[str, ...] = argument(
         nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND..."
     ),
-    rules: Path = required(
-        "The specification; default: the policy that ships.", names="-e --rules", type=RULES
-    ),
-    spares: int = option(
-        1, "Spare nodes for each job whose recovery may take one.", "N", shown=True, least=0
-    ),
-    own_node: bool = option(
-        True,
-        "Use an isolator's node for its job too, or ask for one node more in each job and keep it out.",
-        names="--own-node/--no-own-node",
-        shown=True,
-    ),
-    observe: bool = option(False, "Report what would be done; touch nothing."),
+    rules: Path = SPECIFICATION,
+    spares: int = SPARES,
+    own_node: bool = OWN_NODE,
+    observe: bool = OBSERVE,
 ) -> None:
     """Run COMMAND, a workflow manager for example, with WHESL's sbatch first on its PATH.
 

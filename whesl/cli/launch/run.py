@@ -21,8 +21,8 @@ from rich.live import Live
 from whesl import language
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
-from whesl.cli.options import RULES
-from whesl.cli.parameters import argument, option, parameters, required
+from whesl.cli.options import OBSERVE, OWN_NODE, SPARES, SPECIFICATION
+from whesl.cli.parameters import argument, option, parameters
 from whesl.doctor import rules_before_a_run
 from whesl.language import shipped_policy
 from whesl.language.path_expansion import expanded
@@ -61,9 +61,7 @@ def run(
     words: tuple[str, ...] = argument(
         nargs=-1, required=True, type=click.UNPROCESSED, metavar="STUDY... [-- ARGUMENTS]"
     ),
-    rules: Path = required(
-        "The specification; default: the policy that ships.", names="-e --rules", type=RULES
-    ),
+    rules: Path = SPECIFICATION,
     rjms: str | None = option(None, f"Resource manager: {', '.join(SCHEDULERS)}.", "NAME"),
     inner: str = option(
         "auto",
@@ -71,18 +69,11 @@ def run(
         shown=True,
         choices=("auto", "flux", "slurm"),
     ),
-    own_node: bool = option(
-        True,
-        "Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
-        names="--own-node/--no-own-node",
-        shown=True,
-    ),
-    observe: bool = option(False, "Report what would be done; touch nothing."),
+    own_node: bool = OWN_NODE,
+    observe: bool = OBSERVE,
     strict: bool = option(False, "Start nothing while there is a warning about the rules."),
     out: str = option("", "Directory of the run; the manager's choice without it.", "DIR"),
-    spares: int = option(
-        1, "Spare nodes for each job whose recovery may take one.", "N", shown=True, least=0
-    ),
+    spares: int = SPARES,
     nodes: int | None = option(
         None,
         "Nodes of the embedded cluster that is started; without it 4, or what the largest job needs.",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.options import FILE
+from whesl.cli.options import DRY_RUN, FILE, YES
 from whesl.cli.parameters import option, parameters
 from whesl.cli.placement import flux_install, pbs_install
 from whesl.cli.placement.change_confirmation import confirmed
@@ -20,9 +20,7 @@ from whesl.placement.site.slurm import plugin_installation as steps
 
 SLURM: bool = option(False, "For Slurm, the default.")
 CONF: Path | None = option(None, "slurm.conf [SLURM_CONF, /etc/slurm].", "FILE")
-DRY_RUN: bool = option(False, "Show what would change, and change nothing.")
 WHOLE: bool = option(False, "Show files that come or go, too, line by line.")
-YES: bool = option(False, "Do not ask.")
 _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slurmctld)"
 
 

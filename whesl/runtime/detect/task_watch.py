@@ -57,17 +57,18 @@ class _Reading:
         self.latest, self.lone, self.rising = (
             frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of) for of in few
         )
+        self._few = self.latest | self.lone | self.rising
 
     def feed(self, data: bytes, offset: int) -> list[Match]:
         """Return the matches in the next bytes; after many, the rest stays unread (``next_offset``)."""
-        of_any = self.latest | self.lone | self.rising
-        if not of_any:
+        if not self._few:
             return self.stream.feed(data, offset, MOST_MATCHES)
         matches: list[Match] = []
         for begin in range(0, len(data), SKIM_SIZE):
             part = data[begin : begin + SKIM_SIZE]
-            carried = self.stream.carried(of_any)
-            lone = self.lone | self.rising if part.count(b"\n") > MOST_MATCHES else self.lone
+            carried = self.stream.carried(self._few)
+            storm = self.rising and part.count(b"\n") > MOST_MATCHES
+            lone = self.lone | self.rising if storm else self.lone
             passed = None
             if carried is not None and offset + begin == self.stream.next_offset:
                 text = carried + part

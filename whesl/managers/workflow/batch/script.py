@@ -15,7 +15,7 @@ from whesl.managers.workflow.port import text_of
 from whesl.managers.workflow.submission import flux_directives
 from whesl.managers.workflow.submission.qsub_rewriting import node_count, resources_said
 from whesl.managers.workflow.submission.sbatch_options import (
-    SEPARATORS,
+    options_by_component,
     parse_call,
     parse_header,
     parse_variables,
@@ -99,7 +99,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
     script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
     # The script runs in the first component of a heterogeneous job.
-    header, *others = [flux_directives.parse(text)] if for_flux else _components(parse_header(text))
+    header, *others = [flux_directives.parse(text)] if for_flux else options_by_component(parse_header(text))
     if not header and (said := directives(text)):
         return _for_pbs(said, path)
     if not for_flux:
@@ -122,17 +122,6 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         outlives=header.get("no-kill", "off") != "off",
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
-
-
-def _components(options: Sequence[tuple[str, str | None]]) -> list[dict[str, str | None]]:
-    """Return the options of each component of a job; most jobs have one."""
-    found: list[dict[str, str | None]] = [{}]
-    for name, value in options:
-        if name in SEPARATORS:
-            found.append({})
-        else:
-            found[-1][name] = value
-    return found
 
 
 def _nodes(header: Mapping[str, str | None]) -> int:

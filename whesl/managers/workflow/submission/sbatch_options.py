@@ -115,6 +115,17 @@ def parse_header(text: str) -> tuple[tuple[str, str | None], ...]:
     return tuple(found)
 
 
+def options_by_component(options: Sequence[tuple[str, str | None]]) -> list[dict[str, str | None]]:
+    """Return the options of each component of a job; most jobs have one."""
+    found: list[dict[str, str | None]] = [{}]
+    for name, value in options:
+        if name in SEPARATORS:
+            found.append({})
+        else:
+            found[-1][name] = value
+    return found
+
+
 def parse_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the options in ``SBATCH_*`` variables, which override the script's options, but not the call's.
 

@@ -12,8 +12,8 @@ from whesl.managers.resource.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.managers.resource.launcher_shims.launcher_options import joined
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission.sbatch_options import (
-    SEPARATORS,
     Call,
+    options_by_component,
     parse_call,
     parse_header,
     parse_variables,
@@ -161,18 +161,13 @@ def _components(
 
     Source: sbatch.c: the call's part with a component's number is for it, or else the call's last part.
     """
-    headers: list[dict[str, str]] = [{}]
-    for name, value in parse_header(script_text):
-        if name in SEPARATORS:
-            headers.append({})
-        else:
-            headers[-1][name] = value or ""
+    headers = options_by_component(parse_header(script_text))
     found = []
     for number in range(max(len(headers), len(call.words))):
         words = call.words[min(number, len(call.words) - 1)]
         asked = headers[number] if number < len(headers) else {}
-        asked |= dict(parse_variables(environment))
-        found.append((words, asked | {name: value or "" for name, value in parse_call(words).options}))
+        asked = asked | dict(parse_variables(environment)) | dict(parse_call(words).options)
+        found.append((words, {name: value or "" for name, value in asked.items()}))
     return found
 
 
