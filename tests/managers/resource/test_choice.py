@@ -111,6 +111,9 @@ def test_a_launcher_starts_lean() -> None:
         (("sbatch",), {"FLUX_URI": "local:///run/flux/local"}, "slurm"),
         (("flux",), {}, "flux"),
         (("flux",), {"WHESL_LOCAL": "/c", "FLUX_URI": "local:///x"}, "local"),
+        (("sbatch", "qsub"), {"PBS_JOBID": "7", "PBS_NODEFILE": "/n"}, "pbs"),
+        (("sbatch", "qsub"), {"SLURM_JOB_ID": "7"}, "slurm"),
+        (("sbatch",), {"PBS_JOBID": "7", "PBS_NODEFILE": "/n"}, "slurm"),
     ],
 )
 def test_the_default_where_none_is_named(
@@ -124,7 +127,7 @@ def test_the_default_where_none_is_named(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("WHESL_LOCAL", "FLUX_URI"):
+    for name in ("WHESL_LOCAL", "FLUX_URI", "PBS_JOBID", "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

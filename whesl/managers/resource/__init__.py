@@ -103,8 +103,8 @@ def submitted_to(name: str) -> Scheduler:
 def default_manager(environ: Mapping[str, str]) -> str:
     """Return the resource manager to submit to when the user named none.
 
-    An embedded cluster or Flux instance that the environment names comes first. A ``flux`` command alone
-    counts last, because sites install it for use inside Slurm jobs, too.
+    The manager of the job that the caller is in comes first, as does an embedded cluster that the environment
+    names. A ``flux`` command alone counts last, because sites install it for use inside Slurm jobs, too.
 
     Args:
         environ: the caller's environment.
@@ -116,7 +116,7 @@ def default_manager(environ: Mapping[str, str]) -> str:
     path = environ.get("PATH")
     there = {name for name, one in BUILT_IN.items() if one.embedded or which(one.command, path=path)}
     for name, one in BUILT_IN.items():
-        if name in there and (one.embedded or one.user_instances) and all(map(environ.get, one.cluster)):
+        if name in there and all(map(environ.get, one.cluster if one.embedded else one.inside)):
             return name
     # The table lists inner managers before outer ones; submission prefers the outer ones.
     outside = [name for name, one in reversed(BUILT_IN.items()) if not one.embedded]
