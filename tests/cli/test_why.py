@@ -124,6 +124,35 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert "not to be found here (/none/a.out)" in capsys.readouterr().err
 
 
+OOM = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0. Some of the step tasks have been OOM Killed."
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "cause"),
+    [
+        ("OUT_OF_MEMORY", f"{STEPS}{OOM}\n{STEPS}", ("out-of-memory-host", 51, "n01")),
+        ("COMPLETED", f"{STEPS}{OOM}\n{STEPS}", None),
+        ("BOOT_FAIL", "", ("node-lost", 0, "n01")),
+        ("DEADLINE", STEPS, ("time-limit", 0, "n01")),
+        ("REVOKED", "", None),
+    ],
+)
+def test_the_state_of_a_job(
+    state: str,
+    text: str,
+    cause: tuple[str, int, str] | None,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Steps of others outlived a rank that the kernel killed, although the manager told of it."""
+    job = JobOutcome(state=state, status=0, node="n01", text=text, files=())
+    monkeypatch.setattr(lookup, "look_up", lambda _: job)
+    told = asked(capsys, "12")["cause"]
+    assert (told and (told["class"], told["line"], told["node"])) == cause
+
+
 def test_only_files_that_a_job_has_written_are_its_logs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

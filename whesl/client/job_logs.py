@@ -95,8 +95,8 @@ def _output(job: str, found: JobOutcome, kept: Path, unread: Callable[[str], Non
     elif not there:
         missing = " and ".join(found.files[:2]) or "it names no file"
         unread(f"job {job}: its output is not to be found here ({missing})")
-    if there and found.hidden:
-        unread(f"job {job}: read {', '.join(there)}; {found.hidden}")
+    if found.hidden:
+        unread(f"job {job}: read {', '.join(there) or 'nothing'}; {found.hidden}")
     return list({Path(name).resolve(): name for name in there}.values())
 
 

@@ -102,13 +102,68 @@ def test_slurm_of_a_whole_array_the_element_that_failed() -> None:
     assert lookup.look_up("9", answers(sacct=rows)).status == 139
 
 
-def test_slurm_from_its_accounting() -> None:
-    row = "12_3|CANCELLED by 1000|0:15||2G|01:00:00|00:10:00|n02|/w\n"
-    found = lookup.look_up("12_3", answers(sacct=row))
-    assert (found.state, found.status) == ("CANCELLED", 143)
-    assert "/w/slurm-12_3.out" in found.files
+# Records of Slurm 22.05.8, made by jobs on a cluster whose task/cgroup constrains their memory.
+ROW = "{0}|{1}|{2}|{3}|120M|UNLIMITED|00:00:09|{4}|/w|{5}|{6}||{7}|{8}|\n"
+BATCH = ROW.format("1.batch", "FAILED", "1:0", "12352K", "n01", 100, "batch", 100, 109)
+DEAD = ROW.format("1.0", "OUT_OF_MEMORY", "0:125", "1352K", "n01", 100, "oom", 100, 101)
+MORE = ROW.format("1.1", "COMPLETED", "0:0", "", "n01", 101, "{}", 101, 109)
+DONE = ROW.format("1", "COMPLETED", "0:0", "", "n[01-02]", 100, "a.sh", 90, 109)
+CRASHED = ROW.format("1.0", "CANCELLED", "0:11", "", "n01", 100, "sim", 100, 101)
+LOST = ROW.format("1", "NODE_FAIL", "0:0", "", "n02", 50, "a.sh", 40, 90)
+WAITS = ROW.format("1", "PENDING", "0:0", "", "None assigned", "Unknown", "a.sh", 90, "Unknown")
+
+
+@pytest.mark.parametrize(
+    ("rows", "state", "status", "node", "told"),
+    [
+        (DONE + BATCH + DEAD, "OUT_OF_MEMORY", 253, "n01", "MaxRSS=12352K"),
+        (DONE + DEAD + MORE.format("true"), "OUT_OF_MEMORY", 253, "n01", "step 1.0 (oom) OUT_OF_MEMORY"),
+        (DONE + DEAD + MORE.format("oom"), "COMPLETED", 0, None, "State=COMPLETED"),
+        (
+            DONE + DEAD + MORE.format("b").replace("COMPLETED|0", "FAILED|1"),
+            "OUT_OF_MEMORY",
+            253,
+            "n01",
+            "step",
+        ),
+        (
+            f"{DONE}{DEAD}{MORE.format('b')}".replace("COMPLETED|0", "FAILED|1"),
+            *("FAILED", 1, None, "State=FAILED"),
+        ),
+        (DONE + CRASHED, "FAILED", 139, None, "step 1.0 (sim) CANCELLED ExitCode=0:11"),
+        (DONE.replace("COMPLETED", "NODE_FAIL") + DEAD, "NODE_FAIL", 0, None, "State=NODE_FAIL"),
+        (DONE.replace("COMPLETED", "NODE_FAIL")[:-1] + "n02\n", "NODE_FAIL", 0, "n02", "State=NODE_FAIL"),
+        (LOST, "NODE_FAIL", 0, "n02", "NodeList=n02"),
+        (WAITS + LOST, "NODE_FAIL", 0, "n02", "State=PENDING"),
+        (LOST + DONE, "COMPLETED", 0, None, "earlier runs: NODE_FAIL on n02"),
+        (LOST.replace("|90|", "|70|") + DONE, "COMPLETED", 0, None, "NodeList=n[01-02]"),
+        (ROW.format("1", "REVOKED", "0:0", "", "", 1, "", 1, 1), "REVOKED", 0, None, "State=REVOKED"),
+        ("12_3|CANCELLED by 1000|0:15||2G|01:00:00|00:10:00|n02|/w\n", "CANCELLED", 143, None, "by 1000"),
+    ],
+)
+def test_slurm_from_its_accounting(rows: str, state: str, status: int, node: str | None, told: str) -> None:
+    """A job COMPLETED or FAILED whose step was OUT_OF_MEMORY; earlier runs; a job of an array."""
+    found = lookup.look_up("1", answers(sacct=rows))
+    assert (found.state, found.status, found.node) == (state, status, node)
+    assert told in found.told
+    job = rows.partition("|")[0]
+    assert f"/w/slurm-{job}.out" in found.files
     with pytest.raises(UsageError, match="Slurm does not tell of job 12_3"):
         lookup.look_up("12_3", answers())
+
+
+def test_a_part_of_a_heterogeneous_job_has_the_output_of_its_leader() -> None:
+    part = "JobId={} HetJobId=8 HetJobOffset={} JobName=a\n   JobState=CANCELLED\n   StdOut=/w/slurm-{}.out\n"
+
+    def run(command: str, *more: str) -> str:
+        if command == "sacct":
+            return "8+1|CANCELLED by 7|0:15||2G||00:10:00|n02|/w\n"
+        parts = {"8": part.format(8, 0, 8), "9": part.format(9, 1, 9)}
+        return parts[more[-1]] if more[0] == "show" else "#!/bin/sh\n"
+
+    found = lookup.look_up("9", run)
+    assert (found.state, found.files) == ("CANCELLED", ("/w/slurm-8.out",))
+    assert "CANCELLED by 7" in found.told
 
 
 @pytest.mark.parametrize(

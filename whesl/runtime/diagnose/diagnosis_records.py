@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.evidence import Advice, CauseClass
-from whesl.runtime.diagnose.vocabulary import Outcome, Role
+from whesl.runtime.diagnose.vocabulary import STATES, Outcome, Role
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     """A resource manager's record of a job.
 
     Attributes:
-        state: one of Slurm's COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED.
+        state: in Slurm's words: COMPLETED, FAILED, or one of ``STATES`` in the vocabulary.
         status: exit status as a shell gives it; None where it is unknown.
         node: the node that failed.
         told: the line of the record, for the reader.
@@ -118,6 +118,11 @@ class Accounting(msgspec.Struct, frozen=True, kw_only=True):
     def failed(self) -> bool:
         """Whether the job ended, with an exit status or a signal that is not that of a good end."""
         return self.state == "FAILED" and bool(self.status)
+
+    @property
+    def cause_class(self) -> CauseClass | None:
+        """The class of causes that the state tells; None where it tells none."""
+        return STATES[self.state][0] if self.state in STATES else None
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):

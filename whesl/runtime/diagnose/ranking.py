@@ -31,7 +31,7 @@ from whesl.runtime.diagnose.diagnosis_records import (
     Observed,
 )
 from whesl.runtime.diagnose.labels import clean
-from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Outcome, Role
+from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, STATES, Outcome, Role
 from whesl.runtime.diagnose.whereabouts import located
 
 _WENT_ON = 3  # least number of steps after a line that show that the program went on
@@ -58,16 +58,6 @@ _IGNORED = "general.exception-ignored"
 
 # Lower bounds of levels of strength; within a level the order in time decides.
 _LEVELS = (75, 55, 40, 25, 10)
-
-STATES = {
-    "TIMEOUT": CauseClass.TIME,
-    "DEADLINE": CauseClass.TIME,
-    "OUT_OF_MEMORY": CauseClass.MEMORY_HOST,
-    "NODE_FAIL": CauseClass.NODE,
-    "BOOT_FAIL": CauseClass.NODE,
-    "PREEMPTED": CauseClass.CANCELLED,
-    "CANCELLED": CauseClass.CANCELLED,
-}
 
 
 def diagnose(observed: Observed) -> Diagnosis:
@@ -156,11 +146,15 @@ class _Weighing:
         if after_hang and (hang := self._hang_before(finding)) is not None:
             score = min(score, 45)
             reasons.append(f"the job hung before, since line {hang.line}")
-        accounting = self._observed.accounting
-        if accounting is not None and STATES.get(accounting.state) is entry.cause_class and score > 0:
+        if self._recorded(finding) and score > 0:
             score += 10
-            reasons.append(f"the resource manager says {accounting.state}")
+            reasons.append("the resource manager says so")
         return Candidate(finding=finding, score=score, reasons=tuple(reasons))
+
+    def _recorded(self, finding: Finding) -> bool:
+        """Whether the resource manager's record tells of the same class of causes."""
+        accounting = self._observed.accounting
+        return accounting is not None and accounting.cause_class is finding.entry.cause_class
 
     @cached_property
     def _ignored(self) -> frozenset[tuple[int, int]]:
@@ -214,7 +208,7 @@ class _Weighing:
 
     def _went_on(self, finding: Finding, after: int) -> bool:
         """Whether the steps after a finding show that the program went on."""
-        if not self._in_order or after < _WENT_ON or finding.entry.report:
+        if not self._in_order or after < _WENT_ON or finding.entry.report or self._recorded(finding):
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
@@ -458,7 +452,7 @@ def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosi
         diagnosis: the diagnosis without a cause.
         accounting: the record of the job.
     """
-    cause = STATES.get(accounting.state)
+    cause = accounting.cause_class
     if cause is None:
         return None
     entry = Entry(
@@ -466,7 +460,7 @@ def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosi
         role=Role.CAUSE,
         cause_class=cause,
         match=(),
-        means=f"The resource manager says {accounting.state}; the log says nothing of it.",
+        means=f"{STATES[accounting.state][1]}, says the resource manager; the log says nothing of it.",
         source="the resource manager",
         strength=70,
         advice=ADVICE[cause],

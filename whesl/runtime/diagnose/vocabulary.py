@@ -85,3 +85,14 @@ DEEPER = frozenset(
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
 STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0, Role.TOPIC: 50}
+
+# What a resource manager's states say of a job that ended otherwise than well.
+STATES = {
+    "TIMEOUT": (CauseClass.TIME, "The job reached its limit of time"),
+    "DEADLINE": (CauseClass.TIME, "The job could not end before its deadline"),
+    "OUT_OF_MEMORY": (CauseClass.MEMORY_HOST, "The job used more memory than it had asked for"),
+    "NODE_FAIL": (CauseClass.NODE, "A node of the job failed"),
+    "BOOT_FAIL": (CauseClass.NODE, "A node of the job did not boot"),
+    "PREEMPTED": (CauseClass.CANCELLED, "Another job took the nodes of this one"),
+    "CANCELLED": (CauseClass.CANCELLED, "The job was cancelled"),
+}

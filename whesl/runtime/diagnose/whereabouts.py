@@ -106,6 +106,9 @@ def located(cause: Finding, observed: Observed) -> Finding:
     of_the_file = [f for f in observed.findings if f.entry.name == _JOB_HOST and f.number == cause.number]
     node = node or _only(f.node for f in of_the_file)
     rank = _only(f.rank for f in of_the_file) if rank is None else rank
+    record = observed.accounting
+    if node is None and record is not None and record.cause_class is cause.entry.cause_class:
+        node = record.node
     return msgspec.structs.replace(cause, rank=rank, node=node)
 
 

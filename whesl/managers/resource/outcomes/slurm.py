@@ -13,19 +13,26 @@ from whesl.managers.resource.slurm.slurm_command_output import output_files
 from whesl.model.errors import WheslError
 
 JOB = re.compile(r"\d+(?:[_+]\d+)?")
-_TOLD = ("JobState", "State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "TimeLimit", "Elapsed")
+_TOLD = ("State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList")
 _FIELDS = (
     *("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir"),
-    *("Start", "JobName", "SubmitLine"),
+    *("Start", "JobName", "SubmitLine", "Submit", "End", "FailedNode"),
 )
+_SINCE_23_11 = 1  # how many of the last fields older releases of Slurm do not have
 _FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
+_OF_A_NODE = frozenset({"OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL"})  # states that something on a node causes
+_OF_A_STEP = frozenset({"OUT_OF_MEMORY", "NODE_FAIL", "TIMEOUT"})
+_CRASHES = frozenset({"4", "6", "7", "8", "11"})  # signals that a program causes itself
+_ONE_NODE = re.compile(r"[\w.-]+")
+_REQUEUED = 3  # greatest number of seconds between the end of a run and its job's submission to the queue
 _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
     """Return Slurm's report on a job, None when Slurm does not know the job.
 
-    For a whole array (``12``) the report covers the first failed element, or else one of the others.
+    For a whole array (``12``) the report covers the first failed element, or else one of the others. A step
+    that died counts where its job does not tell of it: a script often ends with another exit status.
 
     Args:
         job: the job's id, also that of an array element or of a part of a heterogeneous job.
@@ -35,24 +42,35 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         WheslError: neither the controller nor the accounting knows the job.
     """
     accounted = _accounted(job, run)
+    newest = {row["JobID"]: row for row in accounted if "." not in row["JobID"]}
     try:
         shown = run("scontrol", "show", "job", job)
     except WheslError:
-        if not accounted:
+        if not newest:
             raise
-        return _outcome(accounted, _default_output(job, accounted), _script(job, run))
+        row = _first_failed(list(newest.values()))
+        writer = row["JobID"].partition("+")[0]  # the first part writes the output of all
+        return _outcome(_with_runs(row, accounted), _default_output(writer, row), _script(writer, run))
     rows = [
-        {**words, "State": words["JobState"]}
+        {**words, "State": words["JobState"], "Timelimit": words.get("TimeLimit", "")}
         for block in shown.split("\n\n")
         if "JobState" in (words := dict(word.partition("=")[::2] for word in block.split()))
     ]
     if not rows:
         return None
     words = _first_failed(rows)
+    leader = words.get("HetJobId", "")
     element = f"{words.get('ArrayJobId', '')}_{words.get('ArrayTaskId', '')}"
+    if leader not in ("", words.get("JobId")):  # the leader's script writes the output of all parts
+        shown, element = run("scontrol", "show", "job", leader), leader
     files = output_files(shown, element) or output_files(shown, words.get("JobId", job))
-    script = _script(words.get("JobId", job), run)
-    return _outcome({**(accounted if len(rows) == 1 else {}), **words}, files, script)
+    script = _script(leader or words.get("JobId", job), run)
+    names = (words.get("JobId", ""), element, f"{leader}+{words.get('HetJobOffset', '')}")
+    for row in (newest[name] for name in names if name in newest):
+        # Only the accounting says who cancelled a job; it may be late.
+        state = row["State"] if row["State"].startswith(words["State"]) else words["State"]
+        words = {**_with_runs(row, accounted), **words, "State": state}
+    return _outcome(words, files, script)
 
 
 def _first_failed(rows: Sequence[dict[str, str]]) -> dict[str, str]:
@@ -71,18 +89,70 @@ def _element(row: dict[str, str]) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _accounted(job: str, run: Run) -> dict[str, str]:
-    """Return the fields of a job in the accounting, with the largest memory use of its steps."""
-    try:
-        text = run("sacct", "-n", "-P", "-j", job, f"--format={','.join(_FIELDS)}")
-    except WheslError:
-        return {}
-    rows = [dict(zip(_FIELDS, line.split("|"), strict=False)) for line in text.splitlines() if line.strip()]
-    jobs = [row for row in rows if "." not in row["JobID"]]
-    if not jobs:
-        return {}
-    most = max((row.get("MaxRSS", "") for row in rows), key=_bytes)
-    return {name: value for name, value in {**_first_failed(jobs), "MaxRSS": most}.items() if value}
+def _accounted(job: str, run: Run) -> list[dict[str, str]]:
+    """Return the records of a job and of its steps in the accounting, those of earlier runs first."""
+    for fields in (_FIELDS, _FIELDS[:-_SINCE_23_11]):
+        try:
+            text = run("sacct", "-n", "-P", "-D", "-j", job, f"--format={','.join(fields)}")
+        except WheslError:
+            continue
+        rows = [
+            dict(zip(fields, line.split("|"), strict=False)) for line in text.splitlines() if line.strip()
+        ]
+        return sorted(rows, key=lambda row: _seconds(row, "Submit"))
+    return []
+
+
+def _with_runs(job: dict[str, str], accounted: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Return the newest record of a job with its earlier runs, its dead step, and the memory of its steps.
+
+    Args:
+        job: the record.
+        accounted: the records of this job, of others, and of steps.
+    """
+    began = _seconds(job, "Start")
+    steps = [
+        row
+        for row in accounted
+        if row["JobID"].startswith(f"{job['JobID']}.") and _seconds(row, "Start") >= began
+    ]
+    most = max((row.get("MaxRSS", "") for row in (job, *steps)), key=_bytes)
+    found = {**job, "MaxRSS": most, **_dead_step(steps, job["State"])}
+    runs: list[str] = []
+    for row in reversed(accounted):
+        requeued = abs(_seconds(job, "Submit") - _seconds(row, "End")) <= _REQUEUED
+        if row["JobID"] == job["JobID"] and row is not job and requeued:
+            runs.insert(0, f"{row['State']} on {row['NodeList']}")
+            if job["State"] == "PENDING" and len(runs) == 1:
+                found |= {"Earlier": row["State"], "EarlierNodes": row["NodeList"]}
+            job = row
+    return {name: value for name, value in {**found, "Runs": "; ".join(runs)}.items() if value}
+
+
+def _dead_step(steps: Sequence[dict[str, str]], job: str) -> dict[str, str]:
+    """Return what is told of the last step that died and that its command, tried again, did not make good.
+
+    Args:
+        steps: the records of the job's steps, in order.
+        job: the state of the job.
+    """
+    done: set[str] = set()
+    for step in reversed([step for step in steps if step["JobID"].rpartition(".")[2].isdigit()]):
+        state, code, name = step["State"].split(" ")[0], step.get("ExitCode", ""), step.get("JobName", "")
+        if state == "COMPLETED":
+            done.add(name)
+        elif name not in done and (state in _OF_A_STEP or code.rpartition(":")[2] in _CRASHES):
+            told = {"Step": f"{step['JobID']} ({name}) {state}", "StepCode": code}
+            state = state if state in _OF_A_STEP else "FAILED"
+            return {**told, "StepState": state, "StepNodes": step.get("NodeList", "")}
+        elif state == job:  # the job failed of this step
+            return {}
+    return {}
+
+
+def _seconds(row: dict[str, str], name: str) -> int:
+    """Return a time of a record, seconds since the epoch; 0 where it has none."""
+    return int(row[name]) if row.get(name, "").isdigit() else 0
 
 
 def _bytes(text: str) -> float:
@@ -108,18 +178,40 @@ def _script(job: str, run: Run) -> str | None:
 
 
 def _outcome(words: dict[str, str], files: tuple[str, ...], script: str | None) -> JobOutcome:
-    code, _, signal = words.get("ExitCode", "").partition(":")
-    status = 128 + int(signal) if signal.isdigit() and int(signal) else int(code) if code.isdigit() else None
+    state = words["State"].split(" ")[0].rstrip("+")
+    status, nodes = words.get("ExitCode", ""), words.get("NodeList", "")
+    if state in ("COMPLETED", "FAILED") and "Step" in words:
+        state, status, nodes = words["StepState"], words["StepCode"], words["StepNodes"]
+    elif state == "PENDING" and "Earlier" in words:
+        state, nodes = words["Earlier"].split(" ")[0], words["EarlierNodes"]
+    code, _, signal = status.partition(":")
+    told = [f"{name}={words[name]}" for name in _TOLD if words.get(name)]
+    if "Step" in words:
+        told.append(f"step {words['Step']} ExitCode={words['StepCode']}")
+    if "Runs" in words:
+        told.append(f"earlier runs: {words['Runs']}")
+    failed = words.get("FailedNode") or nodes
     return JobOutcome(
-        state=words["State"].split(" ")[0].rstrip("+"),
-        status=status,
-        told=", ".join(f"{name}={words[name]}" for name in (*_TOLD, "NodeList") if words.get(name)),
+        state=state,
+        status=128 + int(signal)
+        if signal.isdigit() and int(signal)
+        else int(code)
+        if code.isdigit()
+        else None,
+        node=failed if state in _OF_A_NODE and _ONE_NODE.fullmatch(failed) else None,
+        told=", ".join(told),
         files=files,
         globs=written_files(words.get("SubmitLine", ""), script or "", words),
         since=_since(words),
-        hidden=""
-        if script is not None
-        else "Slurm does not have its script, whose steps may write to other files",
+        hidden=_hidden(state, script),
+    )
+
+
+def _hidden(state: str, script: str | None) -> str:
+    if state == "REVOKED":
+        return "another cluster of the federation runs it"
+    return (
+        "" if script is not None else "Slurm does not have its script, whose steps may write to other files"
     )
 
 
