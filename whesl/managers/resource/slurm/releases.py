@@ -20,16 +20,12 @@ class Ability(Enum):
 
     JSON_OF_ONE_JOB = (23, 2), "`squeue --json --jobs=ID` prints that job alone, and not all of them"
     STATUS_IN_TWO_PARTS = (23, 2), "squeue prints an exit status as `code:signal`, and not as a wait status"
-    MERGE_MAY_KILL = (
-        (23, 2),
-        "slurmctld may die when a job gets the nodes of a second one: 25.11.7 died, "
-        "earlier ones were not tried",
-    )
     HOST_FILE_COUNTS = (23, 11), "srun refuses `--nodes` beside `--distribution=arbitrary`"
     CHANGES_AFTER_RESIZE = (
         (24, 11),
         "a job that has lost, given back or got a node takes changes without slurmdbd, too",
     )
+    MERGE_MAY_KILL = (25, 5), "slurmctld may die when a job gets the nodes of a second one: 25.11.7 died"
     BLOCKS_SIGCHLD = (
         (25, 5),
         "scripts start with SIGCHLD blocked, so `wait` in a script of dash never ends (25.11.1 mends it)",
