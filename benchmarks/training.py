@@ -4,11 +4,14 @@ python benchmarks/training.py [--quick] [--json FILE] [--only WORD]
 
 Two ranks train on this host. PyTorch is found as by the tests: TORCH_PYTHON names a Python that has it. The
 floor of each time is what the program needed from its first instruction to its first step in the same run.
+Processor time is that of all processes of the run, WHESL's included.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -24,11 +27,13 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "training"
 PATIENCE = 90.0  # seconds after which a run is taken as one that does not go on
 TIMEOUT = 20  # seconds without a step, of the rule
 WHESL = (sys.executable, "-m", "whesl", "exec", "--no-coordinator", "-e", "rules.esl", "--")
+PR_SET_CHILD_SUBREAPER = 36
 FAULTS = ("a rank is killed", "a rank is stopped", "torchrun itself is killed")
 
 
 def main() -> None:
     """Measure."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes without a parent stay below this one
     parts = [
         (f"{fault}, {way}", lambda quick, fault=fault, way=way: _one(fault, way))
         for fault in FAULTS
@@ -80,6 +85,15 @@ class _Run:
                         found.append(process)
         return sorted(found, key=lambda process: process.pid)
 
+    def processor_time(self) -> float:
+        """Seconds of processor time that all processes below this one have used, ended ones included."""
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        total = ended.ru_utime + ended.ru_stime
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                total += sum(process.cpu_times()[:4])
+        return total
+
     def end(self) -> None:
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -107,20 +121,21 @@ def _one(fault: str, way: str) -> list[Figure]:
         rules = rules.replace("JOB NODE.REPLACE", "JOB JOB.REPLACE")  # there is no spare on one host
         (place / "rules.esl").write_text(rules)
         run = _Run(place, command)
+        before = run.processor_time()
         try:
             run.until(lambda: bool(run.steps()))
-            floor = time.monotonic() - run.began
+            floor = time.monotonic() - run.began, run.processor_time() - before
             run.until(lambda: len(run.steps()) > 40)
             return _measured(run, fault, f"{fault}, {way}", floor)
         finally:
             run.end()
 
 
-def _measured(run: _Run, fault: str, name: str, floor: float) -> list[Figure]:
+def _measured(run: _Run, fault: str, name: str, floor: tuple[float, float]) -> list[Figure]:
     """Let the fault happen; return the time until there is a new step, and how many were done again."""
     ranks = run.processes(ranks=True)
     victims = ranks if "rank" in fault else run.processes(ranks=False)
-    at = time.monotonic()
+    at, used = time.monotonic(), run.processor_time()
     victims[-1].send_signal(signal.SIGSTOP if "stopped" in fault else signal.SIGKILL)
     # Ranks whose torchrun is gone train on until somebody ends them.
     run.until(lambda: not all(rank.is_running() and rank.status() != "zombie" for rank in ranks))
@@ -130,11 +145,13 @@ def _measured(run: _Run, fault: str, name: str, floor: float) -> list[Figure]:
     if not run.until(lambda: len(run.steps()) > done):
         ended = run.process.poll()
         why = f"no step in {PATIENCE:.0f} s" if ended is None else f"it ended with status {ended}"
-        return [Figure(f"{name}: goes on after", float("inf"), "s", floor=floor, note=why)]
-    seconds = time.monotonic() - at
+        return [Figure(f"{name}: goes on after", float("inf"), "s", floor=floor[0], note=why)]
+    seconds, used = time.monotonic() - at, run.processor_time() - used
+    load = f"load {os.getloadavg()[0]:.0f}"
     again = before - run.steps()[done] + 1
     return [
-        Figure(f"{name}: goes on after", seconds, "s", floor=floor),
+        Figure(f"{name}: goes on after", seconds, "s", floor=floor[0], note=load),
+        Figure(f"{name}: processor time until then", used, "s", floor=floor[1]),
         Figure(f"{name}: steps done again", float(again), "steps"),
     ]
 

@@ -15,7 +15,9 @@ import pytest
 import whesl
 from tests.runtime.functions import samples
 from tests.runtime.functions.conftest import records
+from tests.runtime.isolator.bench import records as journal_of
 from tests.waiting import until
+from whesl.runtime.isolator.task.taskdir import TaskDir
 
 pytestmark = pytest.mark.xdist_group("functions")  # one kept isolator for all
 
@@ -92,6 +94,8 @@ def test_an_exception_comes_back_with_its_type_and_its_traceback(home: Path) -> 
     assert "in deeper" in trace and 'raise PlainError("three", 3)' in trace
     assert "whesl/runtime/functions" not in trace, "it begins with the function itself"
     (record,) = records(home, "raising")
+    (ended,) = [data for kind, data in journal_of(TaskDir(record)) if kind == "exited"]
+    assert "cause" not in ended, "its output is not searched for what the exception says"
     assert (
         "PlainError"
         in (record / "attempt-1" / "stderr").read_text() + (record / "attempt-1" / "stdout").read_text()

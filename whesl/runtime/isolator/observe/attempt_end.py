@@ -67,6 +67,7 @@ class AttemptEnd:
         if not code and judged and (observed or not found):
             self._looking = observer.look_at_promises()
         explained = not observed and (found or (self._told and not observer.hears_causes))
+        explained = explained or (observer.told_by_itself(code) and not observer.hears_causes)
         if code and judged and (not explained or observer.weighed):
             from whesl.runtime.diagnose import attempt_cause  # here: only failures are diagnosed
 

@@ -247,6 +247,10 @@ class Observer:
         """Whether any detection waits for the cause of a failed attempt."""
         return self._watch is not None and self._watch.detectors.hears_causes
 
+    def told_by_itself(self, code: int) -> bool:
+        """Whether a program that ended with this exit status has printed the exception that ended it."""
+        return 0 != code == self._job.raised
+
     def look_at_promises(self) -> Looking | None:
         """Begin to check the files that a successful attempt had to leave; None without such files."""
         promises = self._watch.detectors.promises() if self._watch else ()

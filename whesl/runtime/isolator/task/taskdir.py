@@ -58,7 +58,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The command as the caller wrote it, and the settings of its supervision.
 
     ``script``: index of the command's word that is a script; 0 for none. ``checksum``: of the script's
-    content where ``--script`` named it. ``batch``: process number of the job's own script, whose death is
+    content where ``--script`` named it. ``raised``: exit status by which the program says that its own
+    exception, which it has printed, ended it; 0 for none. ``batch``: process number of the job's own script, whose death is
     the job's end; 0 for none. ``joined``: both streams go to one file. ``stdin``: a file that each attempt
     reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance in the job
     (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is started
@@ -71,6 +72,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     script: int = 0
     checksum: int = 0
+    raised: int = 0
     batch: int = 0
     workdir: str = "/"
     stdin: str = ""
