@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.diagnose.logs import why
+from tests.runtime.diagnose.logs import told, why
 from whesl.runtime.diagnose.diagnosing import scanner
 from whesl.runtime.diagnose.ranking import diagnose
 
@@ -96,3 +96,23 @@ def test_the_rank_in_the_name_of_its_own_file(file: str, rank: int | None) -> No
     cause = diagnose(reader.observed()).cause
     assert cause is not None
     assert cause.finding.rank == rank
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        ("srun: error: n02: task 1: Killed", ("out-of-memory-host", 2)),
+        ("srun: error: n02: task 1: Segmentation fault", ("segfault/app-bug", 2)),
+        (
+            "srun: Force Terminated StepId=2.1\nsrun: error: n02: task 1: Killed",
+            ("dependency-of-other-rank", 1),
+        ),
+        ("srun: error: n01: task 0: Killed", ("dependency-of-other-rank", 1)),
+    ],
+    ids=["killed", "a fault", "killed with its step", "the rank that tells of it"],
+)
+def test_a_rank_that_died_explains_a_lost_peer(launcher: str, expected: tuple[str, int]) -> None:
+    lost = (
+        "[rank0]: RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.2.0.5]:52"
+    )
+    assert told(f"{lost}\n{launcher}\n") == expected

@@ -55,6 +55,7 @@ _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
 _CONVERGED = "general.converged"
 _IGNORED = "general.exception-ignored"
+_LAUNCHERS = "launchers."
 
 # Lower bounds of levels of strength; within a level the order in time decides.
 _LEVELS = (75, 55, 40, 25, 10)
@@ -236,6 +237,9 @@ class _Weighing:
         entry = finding.entry
         if entry.role is not Role.SYMPTOM and not entry.explained:
             return None
+        death = self._first_death
+        if entry.cause_class is CauseClass.OTHER_RANK and death is not None and death.rank != finding.rank:
+            return death
         for other in self._explaining_causes:
             if other.entry is entry or (entry.explained and other.entry.cause_class not in entry.explained):
                 continue
@@ -248,6 +252,14 @@ class _Weighing:
             if entry.role is Role.SYMPTOM or not _later(other, finding, _NEAR):
                 return other
         return None
+
+    @cached_property
+    def _first_death(self) -> Finding | None:
+        """The first words of a launcher, where they tell which rank died, and how."""
+        first = next((f for f in self._findings if f.entry.name.startswith(_LAUNCHERS)), None)
+        if first is None or first.rank is None or first.entry.cause_class is CauseClass.OTHER_RANK:
+            return None
+        return first
 
     def _hang_before(self, finding: Finding) -> Finding | None:
         """Return an earlier hang after which the program did no more steps; None without one."""

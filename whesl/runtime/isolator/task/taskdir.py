@@ -59,13 +59,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     ``script``: index of the command's word that is a script; 0 for none. ``checksum``: of the script's
     content where ``--script`` named it. ``raised``: exit status by which the program says that its own
-    exception, which it has printed, ended it; 0 for none. ``batch``: process number of the job's own script, whose death is
-    the job's end; 0 for none. ``joined``: both streams go to one file. ``stdin``: a file that each attempt
-    reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance in the job
-    (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is started
-    before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when these are
-    not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has taken the task over.
-    ``grown``: what the job has got since its start. Times in seconds.
+    exception, which it has printed, ended it; 0 for none. ``batch``: process number of the job's own
+    script, whose death is the job's end; 0 for none. ``joined``: both streams go to one file. ``stdin``: a
+    file that each attempt reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance
+    in the job (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is
+    started before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when
+    these are not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has taken the
+    task over. ``grown``: what the job has got since its start. Times in seconds.
     """
 
     setup: Setup
