@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.equipment.slurmbed import SlurmBed
@@ -24,7 +25,7 @@ from whesl.managers.resource.slurm.attempt_environment import components, for_no
 from whesl.managers.resource.slurm.releases import Ability
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.managers.resource.slurm.srun_steps import step_command
-from whesl.model.errors import CouldNotObserveError
+from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.workflow import Task
 from whesl.runtime.isolator.core.task_setup import Setup, split
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -61,7 +62,7 @@ done; exit 1'
 
 
 class Protected:
-    """A job of two components: one node, and two nodes beside the spares."""
+    """A job of two components: one node and two nodes, each beside the spares."""
 
     def __init__(self, bed: SlurmBed, place: Path, how: str = "REPLACE", spares: int = 0) -> None:
         self.bed, self.place, self.out = bed, place, place / "out"
@@ -81,13 +82,13 @@ class Protected:
         command += ["--task-dir", str(self.directory.path), "-e", str(place / "rules.esl")]
         command += ["--spares", str(spares)]
         bed.submit(
-            f"#!/bin/bash\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N{2 + spares}\n"
+            f"#!/bin/bash\n#SBATCH -N{1 + spares}\n#SBATCH hetjob\n#SBATCH -N{2 + spares}\n"
             f"export WHESL_HOME={os.environ['WHESL_HOME']}\n{shlex.join(command)} <<'EOT'\n#!/bin/bash\n"
             f"{RANKS.format(place=place)}\nEOT\necho status $?\n",
             *("--no-kill", "--no-requeue", f"--output={self.out}"),
         )
         self.wait(lambda: self.text().count("attempt 0 on") == 3, "all ranks")
-        self.wait(lambda: self.kinds().count("agent") == 2 + spares, "the agents of the other nodes")
+        self.wait(lambda: self.kinds().count("agent") == 2 + 2 * spares, "the agents of the other nodes")
 
     def text(self) -> str:
         return self.out.read_text() if self.out.exists() else ""
@@ -126,14 +127,15 @@ class TestOnSlurm:
     def test_a_spare_takes_the_place_of_a_lost_node_of_its_component(
         self, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
     ) -> None:
-        bed = slurm_bed(nodes=4)
+        bed = slurm_bed(nodes=5)
         made = Protected(bed, tmp_path, spares=1)
-        bed.kill_node("n03")
+        assert "Killed" not in made.text()
+        bed.kill_node("n04")
         made.wait(lambda: made.text().count("attempt 1 on") == 3, "the ranks after the restart")
         assert {line.split()[-1] for line in made.text().splitlines() if "attempt 1 on" in line} == {
             "n01",
-            "n02",
-            "n04",
+            "n03",
+            "n05",
         }
         (tmp_path / "done").touch()
         made.wait(lambda: "\nstatus " in f"\n{made.text()}", "the end")
@@ -186,6 +188,12 @@ class TestPure:
             ("--het-group=1", "--nodelist=n[02-03]"),
         ]
         assert parts("n03") == [("--het-group=1", "--nodelist=n03")]
+        # Each component got all tasks: further agents on a node were refused, and ended the ranks there.
+        agents = StepRequest(command=("agent",), nodes=("n01", "n02", "n03"), tasks=3)
+        words = step_command(agents, "name", components(JOB))
+        assert [word for word in words if word.startswith("--ntasks")] == ["--ntasks=1", "--ntasks=2"]
+        with pytest.raises(UsageError, match="once on each node"):
+            step_command(msgspec.structs.replace(agents, tasks=4), "name", components(JOB))
         alone = step_command(StepRequest(command=("agent",), nodes=("n01",)), "name")
         assert not [word for word in alone if word.startswith("--het-group")]
 

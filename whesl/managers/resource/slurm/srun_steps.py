@@ -34,19 +34,23 @@ def step_command(request: StepRequest, name: str, components: Sequence[Sequence[
         name: the step's name in Slurm.
         components: the nodes of each component of a heterogeneous job; () for any other job.
 
-    Raises UsageError for a step without nodes or command.
+    Raises UsageError for a step without nodes or command, or not once on each node of several components.
     """
     if not request.nodes or not request.command:
         raise UsageError("a step needs a command and at least one node")
-    parts = [
-        (str(number), [node for node in request.nodes if node in component])
+    parts = {
+        str(number): nodes
         for number, component in enumerate(components)
-    ]
+        if (nodes := tuple(node for node in request.nodes if node in component))
+    }
+    if len(parts) > 1:
+        if request.tasks not in (None, len(request.nodes)):
+            raise UsageError("a step in several components of a job runs once on each node")
+        request = msgspec.structs.replace(request, tasks=None)
     words: list[str] = []
-    for group, nodes in parts or [("", list(request.nodes))]:
-        if nodes:
-            part = msgspec.structs.replace(request, nodes=tuple(nodes))
-            words += [*([":"] if words else []), *_part(part, name, group)]
+    for group, nodes in (parts or {"": request.nodes}).items():
+        part = msgspec.structs.replace(request, nodes=nodes)
+        words += [*([":"] if words else []), *_part(part, name, group)]
     return ["srun", *words]
 
 
