@@ -113,7 +113,7 @@ def main() -> None:
     reports = {}
     for name in ("ckpt-ratios", "ckpt-overheads", "ckpt-observations", "ckpt-alpha", "ckpt-lanl"):
         begun = time.monotonic()
-        reports[name] = registry.load(name).run(Silent(), given.data, given.quick)
+        reports[name] = registry.load(name).run(registry.Inputs(Silent(), given.data, given.quick))
         print(f"{name}: {time.monotonic() - begun:.0f} s", flush=True)
     findings = [finding for report in reports.values() for finding in report.findings]
     text = _part(

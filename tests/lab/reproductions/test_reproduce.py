@@ -14,9 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from whesl.cli.group import cli
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions import registry
-from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.model.errors import UsageError
 
@@ -34,27 +33,27 @@ def experiments(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "_registered", {})
 
     @experiment("first", "000, Fig. 2", "the first")
-    def first(progress: Progress, data: Path | None, quick: bool) -> Report:
+    def first(given: Inputs) -> Report:
         RUNS.append("first")
-        with progress.stage("steps", 2) as advance:
+        with given.progress.stage("steps", 2) as advance:
             advance(2)
         finding = Finding("makespan", "000", "it takes 155", "155", "150", False, "-5", "another machine")
         figure = Figure("f", "F", "x", "y", [Series("a", [1, 2], [3.0, 4.0])])
         return Report([finding], [Table("t", "T", ("a",), [(1,), (None,)])], [figure], {"FLAW": {"loss": 30}})
 
     @experiment("second", "001", "the second")
-    def second(progress: Progress, data: Path | None, quick: bool) -> Report:
+    def second(given: Inputs) -> Report:
         RUNS.append("second")
         holds: Any = np.bool_(True)
         return Report([Finding("n", "001", "s", "1", "1", holds), Finding("n", "001", "s", "1", "-", None)])
 
     @experiment("broken", "001", "a defect")
-    def broken(progress: Progress, data: Path | None, quick: bool) -> Report:
+    def broken(given: Inputs) -> Report:
         raise ZeroDivisionError("float division by zero")
 
     @experiment("no-data", "002", "the third")
-    def third(progress: Progress, data: Path | None, quick: bool) -> Report:
-        registry.needed(data, "swf/X.swf.xz")
+    def third(given: Inputs) -> Report:
+        given.trace("swf/X.swf.xz")
         raise AssertionError
 
     yield

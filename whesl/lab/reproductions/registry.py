@@ -7,9 +7,9 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from whesl.lab.execution.progress_interface import Progress
+from whesl.lab.execution.progress_interface import Progress, Silent
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import UsageError
 
@@ -95,20 +95,31 @@ class Report:
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Run(Protocol):
-    """The signature of an experiment's function."""
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What each experiment is given.
 
-    def __call__(self, progress: Progress, data: Path | None, quick: bool) -> Report:
-        """Run the experiment.
+    Attributes:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds, for tests and first looks.
+    """
 
-        Args:
-            progress: progress display.
-            data: the directory of traces; None if there is none.
-            quick: whether to run a smaller version that takes seconds, for tests and first looks.
+    progress: Progress = field(default_factory=Silent)
+    data: Path | None = None
+    quick: bool = False
 
-        Raises:
-            WheslError: a trace that the experiment needs is missing.
-        """
+    def trace(self, file: str) -> Path:
+        """Return the path of the trace ``file`` below ``data``; raise UsageError if it is missing."""
+        if self.data is None:
+            raise UsageError(f"this needs {file}", hint="--data DIR names the directory of traces")
+        path = self.data / file
+        if not path.exists():
+            raise UsageError(f"{path} is not there", hint="--data DIR names the directory of traces")
+        return path
+
+
+Run = Callable[[Inputs], Report]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +172,3 @@ def load(name: str) -> Experiment:
         raise UsageError(f"no experiment {name!r}", hint=hint)
     importlib.import_module(EXPERIMENTS[name])
     return _registered[name]
-
-
-def needed(data: Path | None, file: str) -> Path:
-    """Return a trace's path.
-
-    Args:
-        data: the directory of traces; None if the user gave none.
-        file: the trace's path below ``data``.
-
-    Raises:
-        UsageError: the trace is missing.
-    """
-    if data is None:
-        raise UsageError(f"this needs {file}", hint="--data DIR names the directory of traces")
-    path = data / file
-    if not path.exists():
-        raise UsageError(f"{path} is not there", hint="--data DIR names the directory of traces")
-    return path

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 import numpy as np
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.predictor_evaluation import catalogue, report
 from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
 from whesl.lab.readers.failures import periods as windows
 from whesl.lab.readers.failures import read
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Cell, Figure, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Site, machines
 from whesl.prediction.failures import laws, periodic_and_survival_prediction
@@ -39,15 +37,9 @@ _PREDICTORS = ("base", "survival", "by-node", "frailty", "ffp", "learned", "aoa:
 
 
 @experiment("predict-weibull", "p-ckpt, Table 2.3", "Weibull fits to the failures of LANL systems 8 and 18")
-def predict_weibull(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit the positive gaps between failures anywhere in a system, by maximum likelihood.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    path = needed(data, _LANL)
+def predict_weibull(given: Inputs) -> Report:
+    """Fit the positive gaps between failures anywhere in a system, by maximum likelihood."""
+    path = given.trace(_LANL)
     findings: list[Finding] = []
     rows: list[list[Cell]] = []
     values = {}
@@ -74,15 +66,9 @@ def predict_weibull(progress: Progress, data: Path | None, quick: bool) -> Repor
 
 
 @experiment("predict-periods", _FFP, "Table 1 on generated machines, and Mira's maintenance windows")
-def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit times to failure with and without the periodic failures, and detect periods in real windows.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    site = Site(restarted=60, others=6, labs=6) if quick else Site()
+def predict_periods(given: Inputs) -> Report:
+    """Fit times to failure with and without the periodic failures, and detect periods in real windows."""
+    site = Site(restarted=60, others=6, labs=6) if given.quick else Site()
     history = machines(np.random.default_rng(1), site, 90 * DAY)
     model = periodic_and_survival_prediction.fit(history, ("weibull",))
     found = [node for node in model.found if node < site.restarted]
@@ -90,7 +76,7 @@ def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Repor
     before: dict[str, list[float]] = {name: [] for name in _TABLE_1}
     after: dict[str, list[float]] = {name: [] for name in _TABLE_1}
     beyond, real = [], []
-    with progress.stage("fits", len(found)) as advance:
+    with given.progress.stage("fits", len(found)) as advance:
         for node in found:
             mine = history.start[history.node == node]
             rest = np.setdiff1d(mine, np.concatenate(model.periodic[node]))
@@ -154,8 +140,8 @@ def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Repor
             rows,
         )
     ]
-    if data is not None and (data / _WINDOWS).exists():
-        mira = windows(data / _WINDOWS)
+    if given.data is not None and (given.data / _WINDOWS).exists():
+        mira = windows(given.data / _WINDOWS)
         told = detect(mira.start, 2 * HOUR)
         chains = cycles(mira.start, 2 * HOUR)
         values["mira"] = [one.period / DAY for one in told]
@@ -183,26 +169,20 @@ def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Repor
 
 
 @experiment("predict-records", "LANL and Mira", "predictors fitted to the past, scored on the future")
-def predict_records(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Score all predictors on six machines.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def predict_records(given: Inputs) -> Report:
+    """Score all predictors on six machines."""
     findings: list[Finding] = []
     tables: list[Table] = []
     figures: list[Figure] = []
     values = {}
     for machine, (file, system, split) in _RECORDS.items():
-        if quick and machine not in ("LANL 16", "Mira"):
+        if given.quick and machine not in ("LANL 16", "Mira"):
             continue
-        history = read(needed(data, file), system=system).history
+        history = read(given.trace(file), system=system).history
         when = datetime.fromisoformat(split).replace(tzinfo=timezone.utc).timestamp()
-        asked = [catalogue.asked(name) for name in (_PREDICTORS[:2] if quick else _PREDICTORS)]
-        progress.note(f"{machine}: {len(history)} failures of {history.nodes} nodes")
-        done = evaluate(history, asked, Settings(when, every=DAY), progress)
+        asked = [catalogue.asked(name) for name in (_PREDICTORS[:2] if given.quick else _PREDICTORS)]
+        given.progress.note(f"{machine}: {len(history)} failures of {history.nodes} nodes")
+        done = evaluate(history, asked, Settings(when, every=DAY), given.progress)
         best = done.best
         short = machine.lower().replace(" ", "-")
         table = report.table(done)

@@ -123,7 +123,7 @@ def _run(name: str, settings: Settings, progress: Progress) -> Outcome:
     experiment = registry.load(name)
     begun = time.monotonic()
     try:
-        report = experiment.run(progress, settings.data, settings.quick)
+        report = experiment.run(registry.Inputs(progress, settings.data, settings.quick))
     except WheslError as error:
         return Outcome(name, experiment.source, experiment.about, None, str(error))
     except Exception as error:  # a defect in one experiment does not stop the others

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.lab.execution.progress_interface import Silent
-from whesl.lab.reproductions.registry import load
+from whesl.lab.reproductions.registry import Inputs, load
 from whesl.lab.reproductions.workflow.failure_aware_evaluation import (
     DAY,
     YEARS,
@@ -101,5 +100,5 @@ def test_the_report_has_a_finding_for_each_figure() -> None:
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the directory of traces is not there")
 def test_the_experiment_on_the_records() -> None:
-    found = load("flaw").run(Silent(), DATA, True)
+    found = load("flaw").run(Inputs(data=DATA, quick=True))
     assert found.values["failures"] == "LANL cluster 2, 32 of 49 nodes"

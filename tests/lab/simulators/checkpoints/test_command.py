@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from whesl.cli.lab.ckpt import ckpt
 from whesl.lab.execution.progress_interface import Silent
 from whesl.lab.reproductions.checkpoints import migration_break_even, observation_checks, reproduce
+from whesl.lab.reproductions.registry import Inputs
 from whesl.lab.simulators.checkpoints import machine
 from whesl.model.errors import UsageError
 
@@ -84,7 +85,7 @@ def test_what_follows_from_2_7() -> None:
 @pytest.mark.slow
 def test_observations_are_reported_whether_they_hold_or_not() -> None:
     findings = {
-        finding.name: finding for finding in observation_checks.observations(Silent(), None, True).findings
+        finding.name: finding for finding in observation_checks.observations(Inputs(quick=True)).findings
     }
     assert findings["p-ckpt, CHIMERA"].holds
     assert findings["p-ckpt takes over"].holds

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.lab.execution.progress_interface import Silent
 from whesl.lab.reproductions.desktop.evaluation import Plan, around, one_site
-from whesl.lab.reproductions.registry import load
+from whesl.lab.reproductions.registry import Inputs, load
 from whesl.lab.simulators.desktop.audit import audit
 from whesl.lab.simulators.desktop.simulate import BEAT, DONE, FAILED, Outcome, Rules, simulate
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
@@ -224,7 +223,7 @@ def test_a_small_site() -> None:
 
 @pytest.mark.slow
 def test_the_experiment() -> None:
-    found = load("desktop").run(Silent(), None, True)
+    found = load("desktop").run(Inputs(quick=True))
     assert {finding.source.split(", ")[-1] for finding in found.findings} >= {
         f"Fig. {n}" for n in range(7, 14)
     }

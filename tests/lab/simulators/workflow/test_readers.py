@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.alike import alike
-from whesl.lab.execution.progress_interface import Silent
 from whesl.lab.readers import stg, wfcommons
 from whesl.lab.readers.workflow_formats import read
-from whesl.lab.reproductions.registry import load
+from whesl.lab.reproductions.registry import Inputs, load
 from whesl.lab.simulators.workflow.audit import audit
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
@@ -334,6 +333,6 @@ def test_optimal_makespans_are_never_beaten(tmp_path: Path, third: int) -> None:
 
 @needs_data
 def test_the_experiment_on_optimal_makespans() -> None:
-    found = load("stg").run(Silent(), WORKFLOWS.parent, True)
+    found = load("stg").run(Inputs(data=WORKFLOWS.parent, quick=True))
     assert [finding.holds for finding in found.findings] == [True]
     assert found.values["RANK_HYBD"]["of"] >= 20

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
-from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
@@ -18,15 +15,9 @@ SMALL = ("GYRO", "POP", "VULCAN")
 @experiment(
     "ckpt-observations", SOURCE, "The observations with numbers on lead times, accuracy and migration"
 )
-def observations(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the studies of observations 1, 3, 4, 5, 6, 8 and 9.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    bench, applications = bench_of(progress, quick)
+def observations(given: Inputs) -> Report:
+    """Run the studies of observations 1, 3, 4, 5, 6, 8 and 9."""
+    bench, applications = bench_of(given)
     titan = bench.machine.failures[0]
     base = studies.overheads(bench, list(applications.values()), titan)
     findings = [*_lead_findings(bench, applications, base), *_checkpoint_findings(base, applications)]

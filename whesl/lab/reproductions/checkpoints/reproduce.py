@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.checkpoints import migration_break_even
-from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import leads, studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction, times
@@ -38,22 +36,16 @@ def calibrated(machine: Machine, applications: dict[str, Application]) -> tuple[
     return recall, leads.calibrate(recall, points)
 
 
-def bench_of(progress: Progress, quick: bool) -> tuple[studies.Bench, dict[str, Application]]:
+def bench_of(given: Inputs) -> tuple[studies.Bench, dict[str, Application]]:
     machine, applications = load(None, None)
-    bench = studies.Bench(machine, SEED, 100 if quick else 1000, progress)
+    bench = studies.Bench(machine, SEED, 100 if given.quick else 1000, given.progress)
     return bench, {application.name: application for application in applications}
 
 
 @experiment("ckpt-ratios", SOURCE, "Shares of failures met in time, with longer and shorter lead times")
-def ratios(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Calibrate the lead times on two rows of Tables 2.2 and 2.4, and predict the other three rows.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    bench, applications = bench_of(progress, quick)
+def ratios(given: Inputs) -> Report:
+    """Calibrate the lead times on two rows of Tables 2.2 and 2.4, and predict the other three rows."""
+    bench, applications = bench_of(given)
     recall, curve = calibrated(bench.machine, applications)
     again = curve == bench.machine.leads and recall == bench.machine.recall
     named = [applications[name] for name in ("CHIMERA", "XGC", "POP")]
@@ -128,15 +120,9 @@ def _lead_figure(found: dict[tuple[str, str, float], Summary]) -> Figure:
     SOURCE,
     "Overheads of five checkpoint models, six applications, three machines' failures",
 )
-def overheads(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Reproduce Figures 2.10, 2.15 and 2.16 under both readings of the failure rate.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    bench, applications = bench_of(progress, quick)
+def overheads(given: Inputs) -> Report:
+    """Reproduce Figures 2.10, 2.15 and 2.16 under both readings of the failure rate."""
+    bench, applications = bench_of(given)
     findings, tables, figures = [], [], []
     values: dict[str, dict[str, list[float]]] = {}
     for whole in (False, True):
@@ -181,14 +167,8 @@ def _why(model: str) -> str:
 
 
 @experiment("ckpt-alpha", SOURCE, "When prioritized checkpoints beat migration: (2.7) and (2.8)")
-def alpha(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Compare the bound on alpha that follows from (2.7) with the printed bound (2.8).
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def alpha(given: Inputs) -> Report:
+    """Compare the bound on alpha that follows from (2.7) with the printed bound (2.8)."""
     sigmas = (0.1, 0.3, 0.5, 0.6)
     rows = [
         (

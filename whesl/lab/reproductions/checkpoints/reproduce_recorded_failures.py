@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers import failures as readers
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import HOUR, reduction
 from whesl.prediction.failures import laws
@@ -18,16 +15,10 @@ RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 
 
 @experiment("ckpt-lanl", SOURCE, "Checkpoint models on LANL's own records, and the fits of Table 2.3")
-def lanl(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Fit the distributions of Table 2.3 again, and run the checkpoint models on the recorded failures.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    path = needed(data, RECORDS)
-    bench, applications = bench_of(progress, quick)
+def lanl(given: Inputs) -> Report:
+    """Fit the distributions of Table 2.3 again, and run the checkpoint models on the recorded failures."""
+    path = given.trace(RECORDS)
+    bench, applications = bench_of(given)
     findings, tables, figures = [], [], []
     values: dict[str, object] = {}
     for failures in bench.machine.failures:

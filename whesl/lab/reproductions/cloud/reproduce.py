@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.cloud import observation_checks, probability_calibration
 from whesl.lab.reproductions.cloud.observation_checks import Rows
 from whesl.lab.reproductions.cloud.verdicts import verdicts
-from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, OURS, Plan, Row, evaluate
 
 _QUICK = 6
 
 
 @experiment("cloud-observations", "HPC+Cloud", "Observations 1 to 8 and Table 3.4 at 795 nodes' scale")
-def large(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run 1,000 cases of each workflow at full scale; without traces, on a generated (synthetic) log.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    return document(evaluate(Plan(data=data, cases=_QUICK if quick else 1000), progress))
+def large(given: Inputs) -> Report:
+    """Run 1,000 cases of each workflow at full scale; without traces, on a generated (synthetic) log."""
+    return document(evaluate(Plan(data=given.data, cases=_QUICK if given.quick else 1000), given.progress))
 
 
 @experiment("cloud-small", "HPC+Cloud", "The same at the scale of the cluster of Figure 3.5a, 80 nodes")
-def small(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run 1,000 cases of each workflow on 80 nodes, with the work scaled down in proportion.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    return document(evaluate(Plan(data=data, nodes=80, cases=_QUICK if quick else 1000), progress))
+def small(given: Inputs) -> Report:
+    """Run 1,000 cases of each workflow on 80 nodes, with the work scaled down in proportion."""
+    return document(
+        evaluate(Plan(data=given.data, nodes=80, cases=_QUICK if given.quick else 1000), given.progress)
+    )
 
 
 @experiment("cloud-calibration", "WHESL", "Of plans that say 90 %, how many meet their deadline")
-def calibrated(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Plan and run 500 cases of each workflow, to calibrate the stated probabilities.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    plan = Plan(data=data, cases=_QUICK if quick else 500, variants=(OURS, ADAPTIVE))
-    return stated(evaluate(plan, progress))
+def calibrated(given: Inputs) -> Report:
+    """Plan and run 500 cases of each workflow, to calibrate the stated probabilities."""
+    plan = Plan(data=given.data, cases=_QUICK if given.quick else 500, variants=(OURS, ADAPTIVE))
+    return stated(evaluate(plan, given.progress))
 
 
 def document(found: list[Row]) -> Report:

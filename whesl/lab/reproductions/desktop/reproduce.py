@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
-from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, Site
 
@@ -41,19 +39,13 @@ class _Means:
 
 
 @experiment("desktop", _DOCUMENT, "Figures 7 to 13: FFP, NFFP and Random on generated machines (synthetic)")
-def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the evaluation on generated machines; public traces of the document's machines do not exist.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    plan = _QUICK if quick else Plan()
+def desktop(given: Inputs) -> Report:
+    """Run the evaluation on generated machines; public traces of the document's machines do not exist."""
+    plan = _QUICK if given.quick else Plan()
     rows: list[Row] = []
     queues: list[Queue] = []
     runs = plan.seeds * len(plan.lengths) * (2 * len(POLICIES) - 1)
-    with progress.stage("runs", runs) as advance:
+    with given.progress.stage("runs", runs) as advance:
         for number, seed in enumerate(np.random.SeedSequence(plan.seed).spawn(plan.seeds)):
             for row, queue in one_site(number, seed, plan):
                 rows.append(row)

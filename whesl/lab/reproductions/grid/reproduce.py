@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whesl.files.packed_text import text
-from whesl.lab.execution.progress_interface import Progress
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.grid import cluster_eligibility, failure_records, simulation
 from whesl.lab.simulators.grid.cluster_files import Cluster, grid, read
@@ -94,29 +92,28 @@ def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:
 
 
 def metacentrum_data(
-    data: Path | None, quick: bool, *, equal_speeds: bool = False
+    given: Inputs, *, equal_speeds: bool = False
 ) -> tuple[list[Cluster], Grid, dict[bool, Jobs], Outages]:
     """Return the clusters, their machines, the jobs by "with requirements", and the failures.
 
     Args:
-        data: the directory of traces; None if there is none.
-        quick: whether to take a small part of the log.
+        given: what the experiment is given; ``quick`` takes a small part of the log.
         equal_speeds: whether all clusters have the same speed.
     """
     from whesl.lab.readers import swf
 
-    clusters = read(needed(data, "metacentrum/metacentrum-2009.mwf.machines"))
+    clusters = read(given.trace("metacentrum/metacentrum-2009.mwf.machines"))
     if equal_speeds:
         clusters = [Cluster(c.name, c.machines, c.cpus, 1.0, c.properties) for c in clusters]
-    log = swf.read(needed(data, "metacentrum/METACENTRUM-2009-2.swf.xz"))
+    log = swf.read(given.trace("metacentrum/METACENTRUM-2009-2.swf.xz"))
     rows = simulation.chosen(log)
-    rows = rows[: len(rows) // 20] if quick else rows
+    rows = rows[: len(rows) // 20] if given.quick else rows
     wanted = {
         False: cluster_eligibility.none(len(rows), len(clusters)),
         True: cluster_eligibility.used(log, rows, clusters),
     }
     jobs = {key: simulation.jobs_of(log, rows, one) for key, one in wanted.items()}
-    failures = needed(data, "metacentrum/metacentrum-2009.mwf.failures")
+    failures = given.trace("metacentrum/metacentrum-2009.mwf.failures")
     return (
         clusters,
         grid(clusters),
@@ -126,21 +123,15 @@ def metacentrum_data(
 
 
 @experiment("grid-metacentrum", SOURCE, "Figure 2: four policies on four problems made of MetaCentrum's log")
-def metacentrum(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FCFS, EASY, CONS and LS with and without failures, and with and without requirements.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    _, machines, jobs, outages = metacentrum_data(data, quick)
-    seeds = range(2 if quick else SEEDS)
+def metacentrum(given: Inputs) -> Report:
+    """Run FCFS, EASY, CONS and LS with and without failures, and with and without requirements."""
+    _, machines, jobs, outages = metacentrum_data(given)
+    seeds = range(2 if given.quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
     simulation.simulate(
         machines, jobs[False], failure_records.NONE, "fcfs", 0
     )  # compiles the event loop before the timed runs
-    with progress.stage("grid, MetaCentrum", len(SCENARIOS) * (3 + len(seeds))) as advance:
+    with given.progress.stage("grid, MetaCentrum", len(SCENARIOS) * (3 + len(seeds))) as advance:
         for problem in SCENARIOS:
             work = jobs[problem in ("EXT-REQ", "EXT-ALL")]
             down = outages if problem in ("EXT-FAIL", "EXT-ALL") else failure_records.NONE
@@ -318,26 +309,20 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
 
 @experiment("grid-2013", SOURCE, "MetaCentrum's log of 2013 with the real requirements of its jobs")
-def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the log of 2013 with and without its jobs' requirements: processors per machine, and clusters.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def real_requirements(given: Inputs) -> Report:
+    """Run the log of 2013 with and without its jobs' requirements: processors per machine, and clusters."""
     from whesl.lab.readers import swf
 
-    clusters = read(needed(data, "metacentrum/wagap-2013.swf.machines"))
-    path = needed(data, "metacentrum/wagap-2013.swf.xz")
+    clusters = read(given.trace("metacentrum/wagap-2013.swf.machines"))
+    path = given.trace("metacentrum/wagap-2013.swf.xz")
     log = swf.read(path)
     rows = simulation.chosen(log)
     wanted = cluster_eligibility.specified(log, text(path), rows, clusters)
     machines = grid(clusters)
-    seeds = range(2 if quick else SEEDS)
+    seeds = range(2 if given.quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
     simulation.simulate(machines, simulation.jobs_of(log, rows, wanted), failure_records.NONE, "fcfs", 0)
-    with progress.stage("grid, 2013", 2 * (3 + len(seeds))) as advance:
+    with given.progress.stage("grid, 2013", 2 * (3 + len(seeds))) as advance:
         for problem in ("BASIC", "EXT-REQ"):
             kinds = wanted if problem == "EXT-REQ" else cluster_eligibility.none(len(rows), len(clusters))
             work = simulation.jobs_of(log, rows, kinds)

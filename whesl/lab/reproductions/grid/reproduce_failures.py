@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.reproductions.grid.reproduce import COLUMNS, SEEDS, SOURCE, mean_of, metacentrum_data, row_of
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Table
 from whesl.lab.simulators.grid import failure_records, generated_failures, simulation
 
@@ -17,15 +16,9 @@ from whesl.lab.simulators.grid import failure_records, generated_failures, simul
 @experiment(
     "grid-first-fit", SOURCE, "Figures 3 and 4's finding: first fit on equal clusters gets jobs killed"
 )
-def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FCFS and FCFS-LB with equal speeds and ten times MetaCentrum's failures, in place of Grid'5000.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    _, machines, jobs, outages = metacentrum_data(data, quick, equal_speeds=True)
+def first_fit(given: Inputs) -> Report:
+    """Run FCFS and FCFS-LB with equal speeds and ten times MetaCentrum's failures, in place of Grid'5000."""
+    _, machines, jobs, outages = metacentrum_data(given, equal_speeds=True)
     work = jobs[False]
     begin, finish = float(work.submit[0]), float(work.submit[-1])
     afc = 10.0 * generated_failures.rate(machines, outages, begin, finish)
@@ -33,8 +26,8 @@ def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
     down = generated_failures.generated(machines, begin, finish, law, seed=0)
     first, plain = simulation.simulate(machines, work, down, "fcfs", 0)
     basic = simulation.simulate(machines, work, failure_records.NONE, "fcfs", 0)[1]
-    seeds = range(2 if quick else SEEDS)
-    with progress.stage("grid, first fit", 2 * len(seeds)) as advance:
+    seeds = range(2 if given.quick else SEEDS)
+    with given.progress.stage("grid, first fit", 2 * len(seeds)) as advance:
         balanced = mean_of(
             lambda seed: simulation.simulate(machines, work, down, "fcfs-lb", seed)[1], list(seeds), advance
         )
@@ -125,22 +118,14 @@ def first_fit(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 
 @experiment("grid-generator", SOURCE, "Figure 1 and equation (1): the failure generator")
-def failure_generator(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Generate failures at the rates of MetaCentrum and LANL, and compare the result with these rates.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def failure_generator(given: Inputs) -> Report:
+    """Generate failures at the rates of MetaCentrum and LANL, and compare the result with these rates."""
     from whesl.lab.readers import failures
 
-    _, machines, jobs, outages = metacentrum_data(data, quick=True)
+    _, machines, jobs, outages = metacentrum_data(replace(given, quick=True))
     del jobs
     begin, finish = float(outages.start[0]), float(outages.start[-1])
-    lanl = failures.read(
-        needed(data, "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"), system="18"
-    ).history
+    lanl = failures.read(given.trace("lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"), system="18").history
     rates = {
         "MetaCentrum": generated_failures.rate(machines, outages, begin, finish),
         "LANL system 18": len(lanl) / (lanl.nodes * (lanl.finish - lanl.begin) / 3600.0),

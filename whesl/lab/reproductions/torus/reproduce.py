@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from whesl.lab.execution.progress_interface import Progress
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.torus import simulation
 from whesl.lab.simulators.torus.event_loop import Jobs
@@ -63,19 +61,19 @@ ATLAS = Log(
 )
 
 
-def _records(data: Path | None) -> History:
+def _records(given: Inputs) -> History:
     from whesl.lab.readers import failures
 
-    history = failures.read(needed(data, RECORDS)).history
+    history = failures.read(given.trace(RECORDS)).history
     return within(history, history.finish - YEARS, history.finish)
 
 
-def _jobs(data: Path | None, log: Log, load: float, share: float = 1.0) -> Workload:
+def _jobs(given: Inputs, log: Log, load: float, share: float = 1.0) -> Workload:
     from whesl.lab.readers import swf
     from whesl.lab.simulators.torus.workload import workload
 
     found = workload(
-        swf.read(needed(data, log.file)), simulation.shape(), log.supernode, load, skip_oversized=True
+        swf.read(given.trace(log.file)), simulation.shape(), log.supernode, load, skip_oversized=True
     )
     if share < 1.0:
         kept = int(len(found.identifier) * share)
@@ -118,14 +116,8 @@ def _row(log: Log, load: float, count: int, days: float, policy: str, level: flo
 
 
 @experiment("torus-example", SOURCE, "Figure 2: which of two placements wins, by the confidence")
-def example(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Compute the costs of Figure 2's two placements, on a 3 x 6 torus with one busy node.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def example(given: Inputs) -> Report:
+    """Compute the costs of Figure 2's two placements, on a 3 x 6 torus with one busy node."""
     geometry = torus(1, 3, 6)
     busy = np.zeros(18, dtype=np.bool_)
     busy[0] = True
@@ -149,16 +141,16 @@ def example(progress: Progress, data: Path | None, quick: bool) -> Report:
     return Report([finding], values=values)
 
 
-def _sweep(progress: Progress, data: Path | None, quick: bool, log: Log) -> Report:
+def _sweep(given: Inputs, log: Log) -> Report:
     """Simulate a log over all confidences and accuracies, at both loads (Figures 6 to 10)."""
-    records = _records(data)
-    levels = (0.0, 0.1, 0.9) if quick else tuple(round(0.1 * i, 1) for i in range(11))
+    records = _records(given)
+    levels = (0.0, 0.1, 0.9) if given.quick else tuple(round(0.1 * i, 1) for i in range(11))
     policies = ("balancing", "tie-breaking", "reliable")
     rows: list[list[Any]] = []
     found: dict[tuple[float, str], list[Measures]] = {}
-    with progress.stage(f"torus, {log.title}", len(LOADS) * (1 + 3 * (len(levels) - 1))) as advance:
+    with given.progress.stage(f"torus, {log.title}", len(LOADS) * (1 + 3 * (len(levels) - 1))) as advance:
         for load in LOADS:
-            work = _jobs(data, log, load, 0.05 if quick else 1.0)
+            work = _jobs(given, log, load, 0.05 if given.quick else 1.0)
             days = _days(work)
             count = round(RATE * NODES * days)
             truth = _failures(records, work, count)
@@ -312,24 +304,18 @@ for _name, _log, _about in (
 
 
 @experiment("torus-rates", SOURCE, "Figures 3 to 5 on SDSC: 0 to 4,000 failures, with and without prediction")
-def rates(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Simulate SDSC's log over numbers of failures, the document's one per four days among them.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    records = _records(data)
-    share = 0.05 if quick else 1.0
-    works = {load: _jobs(data, SDSC, load, share) for load in LOADS}
+def rates(given: Inputs) -> Report:
+    """Simulate SDSC's log over numbers of failures, the document's one per four days among them."""
+    records = _records(given)
+    share = 0.05 if given.quick else 1.0
+    works = {load: _jobs(given, SDSC, load, share) for load in LOADS}
     days = _days(works[1.0])
     four = round(days / 4.0)
-    counts = (0, four, round(1000 * share)) if quick else (0, four, *range(500, 4001, 500))
+    counts = (0, four, round(1000 * share)) if given.quick else (0, four, *range(500, 4001, 500))
     levels = (0.0, 0.1, 0.9)
     rows: list[list[Any]] = []
     slow: dict[tuple[float, float], list[float]] = {}
-    with progress.stage("torus, rates", len(counts) * len(levels) * 2) as advance:
+    with given.progress.stage("torus, rates", len(counts) * len(levels) * 2) as advance:
         for load in LOADS:
             for level in levels:
                 line = slow.setdefault((load, level), [])

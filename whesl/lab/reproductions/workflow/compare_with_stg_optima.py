@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from whesl.files.packed_text import text
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers import stg
 from whesl.lab.readers.workflow_graph import Graph
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Cell, Table
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
@@ -26,20 +25,14 @@ _SOURCE = "Standard Task Graph Set"
 
 
 @experiment("stg", _SOURCE, "makespans without failures beside the published optimal ones")
-def optima(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Schedule each graph on 2, 4, 8 and 16 processors; no makespan may be below the optimum.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    rows = list(csv.DictReader(io.StringIO(text(needed(data, _OPTIMA)))))
-    if quick:
+def optima(given: Inputs) -> Report:
+    """Schedule each graph on 2, 4, 8 and 16 processors; no makespan may be below the optimum."""
+    rows = list(csv.DictReader(io.StringIO(text(given.trace(_OPTIMA)))))
+    if given.quick:
         rows = rows[:: len(rows) // 20]
-    graphs = {(tasks, name): graph for tasks in _ARCHIVES for name, graph in _graphs(data, tasks).items()}
+    graphs = {(tasks, name): graph for tasks in _ARCHIVES for name, graph in _graphs(given, tasks).items()}
     ratios: dict[tuple[str, int], list[float]] = {}
-    with progress.stage("graphs on processors", len(rows)) as advance:
+    with given.progress.stage("graphs on processors", len(rows)) as advance:
         for row in rows:
             processors, optimal = int(row["processors"]), float(row["optimal_makespan"])
             tasks = workload([graphs[int(row["tasks"]), row["instance"]]], np.ones(processors), 1.0, [0.0])
@@ -73,11 +66,11 @@ def optima(progress: Progress, data: Path | None, quick: bool) -> Report:
     )
 
 
-def _graphs(data: Path | None, tasks: int) -> dict[str, Graph]:
+def _graphs(given: Inputs, tasks: int) -> dict[str, Graph]:
     """Return the graphs of an archive by file name."""
     found = {}
     with (
-        tarfile.open(needed(data, _ARCHIVES[tasks])) as archive,
+        tarfile.open(given.trace(_ARCHIVES[tasks])) as archive,
         tempfile.TemporaryDirectory(prefix="whesl-stg-") as folder,
     ):
         for member in archive.getmembers():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.readers.failures import read
-from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
+from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.reproductions.workflow.example import example
 from whesl.lab.reproductions.workflow.failure_aware_evaluation import Plan, Row, one_window, windows
 from whesl.lab.reproductions.workflow.figures import report
@@ -22,14 +19,8 @@ _NAMES = ("makespan", "loss", "reschedulings")
 
 
 @experiment("flaw-example", _DOCUMENT, "the worked example of three nodes and five tasks, to the number")
-def flaw_example(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the worked example of Figures 4 to 8, which needs no traces.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
+def flaw_example(given: Inputs) -> Report:
+    """Run the worked example of Figures 4 to 8, which needs no traces."""
     tasks, truth, predictions = example()
     findings = []
     values: dict[str, dict[str, float]] = {}
@@ -86,18 +77,12 @@ _QUICK = Plan(
 
 
 @experiment("flaw", _DOCUMENT, "Figures 9 to 15: makespan, loss and AAA against the accuracy of predictions")
-def flaw(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FLAW's evaluation on the failures of LANL's cluster 2 with generated workflows.
-
-    Args:
-        progress: progress display.
-        data: the directory of traces; None if there is none.
-        quick: whether to run a smaller version that takes seconds.
-    """
-    plan = _QUICK if quick else Plan()
-    loaded = read(needed(data, _RECORDS), "lanl", system="2")
+def flaw(given: Inputs) -> Report:
+    """Run FLAW's evaluation on the failures of LANL's cluster 2 with generated workflows."""
+    plan = _QUICK if given.quick else Plan()
+    loaded = read(given.trace(_RECORDS), "lanl", system="2")
     rows: list[Row] = []
-    with progress.stage("windows of failures", plan.windows) as advance:
+    with given.progress.stage("windows of failures", plan.windows) as advance:
         for number, (truth, graphs, seed) in enumerate(windows(loaded.history, plan)):
             rows += one_window(number, truth, graphs, seed, plan)
             advance(1)
