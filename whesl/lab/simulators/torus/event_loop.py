@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whesl.lab.simulators.growing_arrays import grown
 from whesl.placement.policies.torus.boxes import Torus, holds
 from whesl.placement.policies.torus.choice import RELIABLE
-from whesl.placement.policies.torus.scheduling_pass import Settings, plan
+from whesl.placement.policies.torus.scheduling_pass import Pass, Running, Settings, plan
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.numba_jit import jit
 
@@ -180,13 +180,9 @@ def run(
             continue
         order = queue[:waiting]
         decided = plan(
-            geometry,
-            settings,
-            predictor,
-            now,
+            Pass(geometry, settings, predictor, now),
             migration and refused != order[0],
-            boxes[:held],
-            until[:held],
+            Running(boxes[:held], until[:held]),
             jobs.volume[order],
             jobs.time[order],
             jobs.submit[order] + jobs.time[order],

@@ -37,6 +37,34 @@ class Settings(NamedTuple):
     seed: int
 
 
+class Pass(NamedTuple):
+    """What holds during one pass.
+
+    Attributes:
+        geometry: the torus.
+        settings: settings of the pass.
+        predictor: the predictor as arrays.
+        now: the current time, in seconds.
+    """
+
+    geometry: Torus
+    settings: Settings
+    predictor: Compiled
+    now: float
+
+
+class Running(NamedTuple):
+    """Running jobs.
+
+    Attributes:
+        boxes: boxes of the jobs, shape (running, 6).
+        ends: ends of the jobs, in seconds, shape (running,).
+    """
+
+    boxes: NDArray[np.int64]
+    ends: NDArray[np.float64]
+
+
 class Plan(NamedTuple):
     """The decisions of a scheduling pass.
 
@@ -58,18 +86,18 @@ class Plan(NamedTuple):
 
 
 @jit
-def likely(settings: Settings, predictor: Compiled, now: float, duration: float) -> NDArray[np.float64]:
+def likely(during: Pass, start: float, duration: float) -> NDArray[np.float64]:
     """Return each node's failure probability in the form that the rule uses; zeros for plain MFP.
 
     Args:
-        settings: settings of the pass.
-        predictor: the predictor as arrays.
-        now: the current time, in seconds.
+        during: the pass.
+        start: start of the job, in seconds.
         duration: duration of the job, in seconds.
     """
+    settings, predictor = during.settings, during.predictor
     if settings.rule == MFP:
         return np.zeros(len(predictor.event_offsets) - 1)
-    return forecast(predictor, now, duration, settings.rule == TIE_BREAKING, settings.seed)
+    return forecast(predictor, start, duration, settings.rule == TIE_BREAKING, settings.seed)
 
 
 @jit
@@ -87,37 +115,26 @@ def ascending(keys: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @jit
-def packed(
-    geometry: Torus,
-    settings: Settings,
-    predictor: Compiled,
-    now: float,
-    boxes: NDArray[np.int64],
-    ends: NDArray[np.float64],
-    size: int,
-) -> tuple[bool, NDArray[np.int64], NDArray[np.bool_]]:
+def packed(during: Pass, running: Running, size: int) -> tuple[bool, NDArray[np.int64], NDArray[np.bool_]]:
     """Place the running jobs anew on an empty torus, the largest first.
 
     Args:
-        geometry: the torus.
-        settings: settings of the pass.
-        predictor: the predictor as arrays.
-        now: the current time, in seconds.
-        boxes: boxes of the running jobs, shape (running, 6).
-        ends: ends of the running jobs, in seconds, shape (running,).
+        during: the pass.
+        running: the running jobs.
         size: number of nodes of one more job.
 
     Returns:
         Whether the running jobs and the one more job fit; the new boxes; whether each node holds a job then.
     """
-    busy = np.zeros(len(predictor.event_offsets) - 1, dtype=np.bool_)
+    geometry, boxes = during.geometry, running.boxes
+    busy = np.zeros(len(during.predictor.event_offsets) - 1, dtype=np.bool_)
     placed = np.empty_like(boxes)
     smallness = np.empty(len(boxes))
     for i in range(len(boxes)):
         smallness[i] = -boxes[i, 3] * boxes[i, 4] * boxes[i, 5]
     for job in ascending(smallness):
-        chance = likely(settings, predictor, now, ends[job] - now)
-        box = choose(geometry, busy, busy, int(-smallness[job]), chance, settings.rule)
+        chance = likely(during, during.now, running.ends[job] - during.now)
+        box = choose(geometry, busy, busy, int(-smallness[job]), chance, during.settings.rule)
         if len(box) == 0:
             return False, placed, busy
         placed[job] = box[0]
@@ -127,17 +144,17 @@ def packed(
 
 @jit
 def reservation(
-    geometry: Torus, busy: NDArray[np.bool_], boxes: NDArray[np.int64], ends: NDArray[np.float64], size: int
+    geometry: Torus, busy: NDArray[np.bool_], running: Running, size: int
 ) -> tuple[float, NDArray[np.int64]]:
     """Return the earliest time at which a box is free, and the free box with fewest nodes that are free now.
 
     Args:
         geometry: the torus.
         busy: whether each node holds a job.
-        boxes: boxes of the running jobs, shape (running, 6).
-        ends: ends of the running jobs, in seconds, shape (running,).
+        running: the running jobs.
         size: number of nodes of the box.
     """
+    boxes, ends = running
     order = ascending(ends)
     low, high = 0, len(order) - 1  # bounds of the index in ``order`` of the last job whose end is needed
     while low < high:
@@ -167,17 +184,13 @@ def reservation(
 
 @jit
 def held_back(
-    geometry: Torus,
-    settings: Settings,
-    predictor: Compiled,
-    now: float,
+    during: Pass,
     box: NDArray[np.int64],
     chance: NDArray[np.float64],
     time: float,
     latest: float,
     busy: NDArray[np.bool_],
-    boxes: NDArray[np.int64],
-    ends: NDArray[np.float64],
+    running: Running,
 ) -> tuple[float, NDArray[np.int64]]:
     """Return when and where a job should start instead of now; ``inf`` if it should start now.
 
@@ -186,18 +199,16 @@ def held_back(
     ``whesl.placement.policies.reliable``.
 
     Args:
-        geometry: the torus.
-        settings: settings of the pass.
-        predictor: the predictor as arrays.
-        now: the current time, in seconds.
+        during: the pass.
         box: the job's box if it starts now, shape (1, 6).
         chance: probability that each node fails while the job runs, if it starts now.
         time: run time of the job, in seconds.
         latest: latest time until which the job may be held back, in seconds.
         busy: whether each node holds a job.
-        boxes: boxes of the running jobs, shape (running, 6).
-        ends: ends of the running jobs, in seconds, shape (running,).
+        running: the running jobs.
     """
+    geometry, now = during.geometry, during.now
+    boxes, ends = running
     loss = penalty(geometry.dims, box[0], chance, RELIABLE) * time
     if loss == 0.0 or len(ends) == 0:
         return np.inf, box
@@ -209,7 +220,7 @@ def held_back(
         if ends[job] <= next_:
             fill(geometry.dims, boxes[job], later, False)
     size = int(box[0, 3] * box[0, 4] * box[0, 5])
-    risk = likely(settings, predictor, next_, time)
+    risk = likely(during, next_, time)
     best = choose(geometry, later, later, size, risk, RELIABLE)
     left = penalty(geometry.dims, best[0], risk, RELIABLE) * time
     return (next_ if worth_waiting(loss, left, next_ - now, size) else np.inf), best
@@ -217,13 +228,9 @@ def held_back(
 
 @jit
 def plan(
-    geometry: Torus,
-    settings: Settings,
-    predictor: Compiled,
-    now: float,
+    during: Pass,
     migrate: bool,
-    running: NDArray[np.int64],
-    ends: NDArray[np.float64],
+    running: Running,
     volumes: NDArray[np.int64],
     times: NDArray[np.float64],
     latest: NDArray[np.float64],
@@ -231,25 +238,22 @@ def plan(
     """Decide which waiting jobs start now, and where.
 
     Args:
-        geometry: the torus.
-        settings: settings of the pass.
-        predictor: the predictor as arrays.
-        now: the current time, in seconds.
+        during: the pass.
         migrate: whether running jobs may be moved.
-        running: boxes of the running jobs, shape (running, 6).
-        ends: ends of the running jobs, in seconds, shape (running,).
+        running: the running jobs.
         volumes: box volumes of the waiting jobs (``Torus.fitting``), in order, shape (waiting,).
         times: run times of the waiting jobs, in seconds, shape (waiting,).
         latest: latest time until which "reliable" may hold each waiting job back, in seconds, shape
             (waiting,).
     """
-    nodes = len(predictor.event_offsets) - 1
+    geometry, now, rule = during.geometry, during.now, during.settings.rule
+    nodes = len(during.predictor.event_offsets) - 1
     waiting = len(volumes)
-    held = len(running)
+    held = len(running.ends)
     boxes = np.empty((held + min(waiting, nodes), 6), dtype=np.int64)
-    boxes[:held] = running
+    boxes[:held] = running.boxes
     until = np.empty(len(boxes))
-    until[:held] = ends
+    until[:held] = running.ends
     position = np.empty(len(boxes) - held, dtype=np.int64)
     busy = np.zeros(nodes, dtype=np.bool_)
     for i in range(held):
@@ -267,31 +271,19 @@ def plan(
         if not fits(geometry, most, size):
             if not migrate:
                 break
-            done, placed, taken = packed(
-                geometry, settings, predictor, now, boxes[: held + started], until[: held + started], size
-            )
+            present = Running(boxes[: held + started], until[: held + started])
+            done, placed, taken = packed(during, present, size)
             if not done:
                 refused = True
                 break
             boxes[: held + started] = placed
             busy = taken
             moved = True
-        chance = likely(settings, predictor, now, times[head])
-        box = choose(geometry, busy, busy, size, chance, settings.rule)
-        if settings.rule == RELIABLE:
-            shadow, reserved = held_back(
-                geometry,
-                settings,
-                predictor,
-                now,
-                box,
-                chance,
-                times[head],
-                latest[head],
-                busy,
-                boxes[: held + started],
-                until[: held + started],
-            )
+        chance = likely(during, now, times[head])
+        box = choose(geometry, busy, busy, size, chance, rule)
+        if rule == RELIABLE:
+            present = Running(boxes[: held + started], until[: held + started])
+            shadow, reserved = held_back(during, box, chance, times[head], latest[head], busy, present)
             if shadow < np.inf:
                 break
         boxes[held + started] = box[0]
@@ -306,11 +298,10 @@ def plan(
     hopeful = False  # whether any job behind the head has a free box
     for job in range(head + 1, waiting):
         hopeful = hopeful or able[volumes[job]]
-    if settings.backfill and hopeful:
+    if during.settings.backfill and hopeful:
         if shadow == np.inf:
-            shadow, reserved = reservation(
-                geometry, busy, boxes[: held + started], until[: held + started], volumes[head]
-            )
+            present = Running(boxes[: held + started], until[: held + started])
+            shadow, reserved = reservation(geometry, busy, present, volumes[head])
         barred = busy.copy()
         fill(geometry.dims, reserved[0], barred, True)
         beside = sizes(geometry, projection(geometry.dims, barred)[1])
@@ -321,8 +312,8 @@ def plan(
             brief = now + times[job] <= shadow
             if not brief and not beside[size]:
                 continue
-            chance = likely(settings, predictor, now, times[job])
-            box = choose(geometry, busy, busy if brief else barred, size, chance, settings.rule)
+            chance = likely(during, now, times[job])
+            box = choose(geometry, busy, busy if brief else barred, size, chance, rule)
             boxes[held + started] = box[0]
             position[started] = job
             started += 1
