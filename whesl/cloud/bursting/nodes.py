@@ -85,13 +85,13 @@ class Burst:
                     failed[node] = str(error)
         return failed
 
-    def suspend(self, nodes: Sequence[str], why: str = "suspended") -> None:
+    def suspend(self, nodes: Sequence[str]) -> None:
         """End the instances of nodes. Raises the provider's errors; the reaper tries again."""
         with locked(self._directory / "lock"), Journal(self._directory / "bursting.db") as journal:
             known = self._known(journal)
             for node in nodes:
                 if node in known:
-                    self._end(journal, known[node].request.token, why)
+                    self._end(journal, known[node].request.token, "suspended")
 
     def reap(self, states: Mapping[str, str], grace: float) -> list[Instance]:
         """End the instances whose nodes Slurm has not used for ``grace`` seconds; return these instances.

@@ -7,7 +7,7 @@ cloud backs up, and in their reserve before the deadline. All plans are simulate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -88,7 +88,6 @@ def menu(
     *,
     courses: int = COURSES,
     seed: int = 0,
-    advance: Callable[[float], None] = lambda steps: None,
 ) -> tuple[Offer, ...]:
     """Return an offer for each deadline.
 
@@ -98,7 +97,6 @@ def menu(
         probability: the required probability of meeting the deadline.
         courses: number of simulated courses of each plan.
         seed: the seed of all random draws.
-        advance: called with 1 after each deadline, for a progress bar.
 
     Raises:
         UsageError: a deadline is in the past or shorter than the critical path; all of them are named.
@@ -109,7 +107,6 @@ def menu(
     offers: dict[float, Offer] = {}
     for deadline in sorted(deadlines):
         offers[deadline] = cheapest(case, deadline, probability, drawn, offers)
-        advance(1)
     return tuple(offers[deadline] for deadline in deadlines)
 
 

@@ -29,19 +29,18 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
 
 
-def sample(workflow: Workflow, platforms: tuple[Platform, ...], share: float = SHARE) -> tuple[Sample, ...]:
+def sample(workflow: Workflow, platforms: tuple[Platform, ...]) -> tuple[Sample, ...]:
     """Return the benchmark's tasks: a share of each stage, spread over the platforms that can run the stage.
 
     Args:
         workflow: the workflow.
         platforms: the platforms of cluster and cloud.
-        share: share of a stage's tasks over all platforms together; each platform gets at least one task.
     """
     found = []
     for stage in workflow.stages:
         able = [platform for platform in platforms if platform.takes(stage.processor)]
         # The counts of all platforms sum up to at most the stage's tasks, since each task runs only once.
-        each = max(1, math.ceil(stage.tasks * share / max(1, len(able))))
+        each = max(1, math.ceil(stage.tasks * SHARE / max(1, len(able))))
         left = stage.tasks
         for platform in able:
             count = min(each, left)

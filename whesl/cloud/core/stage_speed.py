@@ -171,8 +171,8 @@ def critical_path(found: tuple[Pace, ...]) -> tuple[float, tuple[str, ...]]:
     return max(reach.values(), default=(0.0, ()))
 
 
-def cluster_nodes(name: str = CLUSTER, *, gpu: bool = False) -> Platform:
+def cluster_nodes(*, gpu: bool = False) -> Platform:
     """Return the cluster's nodes as a platform without a price."""
     return Platform(
-        name=name, domain=Domain.HPC, processor=Processor.GPU if gpu else Processor.CPU, start=0.0
+        name=CLUSTER, domain=Domain.HPC, processor=Processor.GPU if gpu else Processor.CPU, start=0.0
     )

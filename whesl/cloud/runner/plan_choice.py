@@ -29,7 +29,6 @@ def choose(
     probability: float = 0.9,
     budget: float | None = None,
     hour: float = HOUR,
-    seed: int = 0,
     courses: int = plan_menu.COURSES,
     longest: int = LONGEST,
 ) -> Chosen:
@@ -41,7 +40,6 @@ def choose(
         probability: the required probability of meeting the deadline.
         budget: largest cost of the plan; None for no limit.
         hour: seconds of an hour of the schedule; prices apply to such an hour.
-        seed: seed of the simulated courses.
         courses: number of simulated courses.
         longest: hours of the longest request for a node.
 
@@ -61,7 +59,7 @@ def choose(
         ),
     )
     (offer,) = plan_menu.menu(
-        slow, [case.start + (deadline - case.start) * times], probability, seed=seed, courses=courses
+        slow, [case.start + (deadline - case.start) * times], probability, courses=courses
     )
     found = offer.plan
     if budget is not None and found.expected_cost > budget:

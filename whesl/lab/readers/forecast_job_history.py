@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,13 +50,12 @@ class _Table(NamedTuple):
     partition: NDArray[np.str_]
 
 
-def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool = False) -> History:
+def read_history(paths: list[Path], *, strict: bool = False) -> History:
     """Read one or several job logs of one cluster.
 
     Args:
         paths: files in SWF, ``sacct -P`` with the columns User and Partition, or another format of
             ``read_jobs``; compressed or not.
-        zone: time zone of times that name none; None for this machine's zone.
         strict: whether a line that cannot be read is an error.
 
     Raises:
@@ -66,7 +64,7 @@ def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool 
     """
     tables, notes, spans = [], [], []
     for path in paths:
-        table, note = _swf(path, strict=strict) if _is_swf(path) else _records(path, zone, strict=strict)
+        table, note = _swf(path, strict=strict) if _is_swf(path) else _records(path, strict=strict)
         if note:
             notes.append(f"{path.name}: {note}")
         tables.append(table)
@@ -88,12 +86,8 @@ def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool 
     return History(found, tuple(notes), float(known.max()))
 
 
-def read_calendar(path: Path, zone: tzinfo | None = None) -> Floats:
+def read_calendar(path: Path) -> Floats:
     """Read announced maintenance: a table with the columns ``start,end`` in Unix seconds or ISO 8601.
-
-    Args:
-        path: the file.
-        zone: time zone of times that name none; None for this machine's zone.
 
     Returns:
         The windows of maintenance in order of time, shape (windows, 2), in seconds.
@@ -106,7 +100,7 @@ def read_calendar(path: Path, zone: tzinfo | None = None) -> Floats:
     names = [name.strip().lower() for name in rows[0]] if rows else []
     if names[:2] != ["start", "end"]:
         raise UsageError(f"{path}:1: not a calendar of maintenance", hint="its first line is start,end")
-    clock, windows, wrong = Clock(zone), [], []
+    clock, windows, wrong = Clock(), [], []
     for line, row in enumerate(rows[1:], 2):
         if not row:
             continue
@@ -148,8 +142,8 @@ def _swf(path: Path, *, strict: bool) -> tuple[_Table, str]:
     return table, told(log.malformed)
 
 
-def _records(path: Path, zone: tzinfo | None, *, strict: bool) -> tuple[_Table, str]:
-    log = read_jobs(path, zone=zone, strict=strict)
+def _records(path: Path, *, strict: bool) -> tuple[_Table, str]:
+    log = read_jobs(path, strict=strict)
     rows = [job for job in log.jobs if job.nodes > 0]
     if not rows:
         raise WheslError(f"{path}: no job with nodes in {log.lines} {log.unit}s")

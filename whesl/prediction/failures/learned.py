@@ -30,6 +30,7 @@ from whesl.prediction.tree_scoring import Rows, Trees
 # Bounds of the parts of the time ahead, in seconds; the last part's rate also holds beyond the last bound.
 BOUNDS = np.array([0.0, 1.0, 6.0, 24.0, 72.0, 240.0, 720.0]) * 3600.0
 PARTS = len(BOUNDS) - 1
+_STEP = 3600.0  # seconds between two evaluations of a node's features
 _LEAST = 20  # failures below which trees are not learned
 _CHUNK = 200_000  # rows that are scored at a time
 _MOST = 20_000_000  # largest number of anchors of a compiled predictor: 1.5 GB
@@ -173,7 +174,6 @@ def fit(
     seed: int,
     samples: int = 40_000,
     rounds: int = 200,
-    step: float = 3600.0,
     threshold: float = 0.5,
 ) -> LearnedPredictor:
     """Learn from a history.
@@ -187,7 +187,6 @@ def fit(
         seed: seed of the sampled times and of the trees.
         samples: number of random moments of nodes to learn from, beside the moments of recovery.
         rounds: largest number of trees.
-        step: interval between two evaluations of a node's features, in seconds.
         threshold: probability from which ``will_fail`` is true.
 
     Raises:
@@ -196,7 +195,7 @@ def fit(
     by: By = "kind" if len(history.kind) else "machine"
     base = survival.fit(history, ("weibull",), by=by, frailty=True)
     if len(history) < _LEAST:
-        model = Learned(tree_scoring.none(), base.fitted, np.full(len(COLUMNS), np.nan), step)
+        model = Learned(tree_scoring.none(), base.fitted, np.full(len(COLUMNS), np.nan), _STEP)
         return LearnedPredictor(model, history, threshold)
     generator = np.random.default_rng(seed)
     node, time = _sampled(history, generator, samples)
@@ -215,7 +214,7 @@ def fit(
         unknown = np.isnan(features).mean(axis=0) > 0.5
         known = np.where(np.isnan(features), np.inf, features)
     typical = np.where(unknown, np.nan, np.median(known, axis=0))
-    model = Learned(tree_scoring.of_booster(booster), base.fitted, typical, step)
+    model = Learned(tree_scoring.of_booster(booster), base.fitted, typical, _STEP)
     return LearnedPredictor(model, history, threshold)
 
 

@@ -191,15 +191,15 @@ class Signed(ArrayPredictor):
         return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
 
 
-def fit(base: ArrayPredictor, history: History, seen: Signs, *, window: float = WINDOW) -> Signed:
+def fit(base: ArrayPredictor, history: History, seen: Signs) -> Signed:
     """Learn the hazard factor of each kind of sign.
 
     Args:
         base: predictor fitted to the history; its expected failures are compared with the actual ones.
         history: the failures; signs whose window ends after the history are not used.
         seen: the signs.
-        window: how long a sign raises the hazard, in seconds.
     """
+    window = WINDOW
     factor = np.ones(len(seen.kinds))
     for kind in range(len(seen.kinds)):
         mine = (seen.kind == kind) & (seen.time + window <= history.finish) & (seen.time >= history.begin)

@@ -129,14 +129,9 @@ def windows(hours: Supply) -> Floats:
     return np.asarray(hours.begin + HOUR * np.stack([begin, end], axis=1), dtype=np.float64)
 
 
-def rolling_capacity(now: Floats, span: float = SPAN) -> Floats:
-    """Return the estimated capacity at each hour: a quantile of the use up to that hour.
-
-    Args:
-        now: number of nodes in use at each hour, shape (hours,).
-        span: length of the history that the quantile covers, in seconds.
-    """
-    width = int(span / HOUR)
+def rolling_capacity(now: Floats) -> Floats:
+    """Return the estimated capacity at each hour: a quantile of the use ``now`` up to that hour."""
+    width = int(SPAN / HOUR)
     found = np.empty(len(now))
     for hour in range(len(now)):
         found[hour] = np.quantile(now[max(0, hour + 1 - width) : hour + 1], QUANTILE)

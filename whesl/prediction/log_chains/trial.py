@@ -15,6 +15,7 @@ from whesl.prediction.log_chains.evaluation import Failure, JudgedPrediction, Sc
 from whesl.prediction.log_chains.log_stream_predictor import SOURCE, Compiled
 from whesl.prediction.log_chains.mining import Settings
 
+_HELD_OUT = 0.3  # share of the failures that lie in the held-out last part
 _LEAST = 10  # least number of failures within the log for a held-out part
 
 
@@ -44,7 +45,6 @@ def mine(
     failures: Sequence[Failure],
     settings: Settings,
     *,
-    share: float = 0.3,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Mined:
     """Mine chains from a log, and score chains of its first part on its last part.
@@ -54,7 +54,6 @@ def mine(
         paths, form, advance: of the log; see ``archived_logs.run``.
         failures: the failures, in any order.
         settings: the conditions of a chain.
-        share: share of the failures that lie in the held-out last part.
 
     Raises:
         UsageError: no failure is in the log's time, or no failed node is in the log.
@@ -65,7 +64,7 @@ def mine(
     chains = mining.mine(read.events, inside, read.text, settings)
     if len(times) < _LEAST:
         return Mined(chains, None, 0.0, len(times), strangers)
-    split = times[int(len(times) * (1.0 - share))]
+    split = times[int(len(times) * (1.0 - _HELD_OUT))]
     before = [one for one in read.events if one.time < split]
     first = mining.mine(before, [one for one in inside if one[1] < split], read.text, settings)
     after = [one for one in inside if one[1] >= split]

@@ -19,16 +19,12 @@ RESAMPLES = 100
 SURE = 0.95
 
 
-def verdicts(
-    rows: Sequence[Row], judge: Callable[[Rows], list[Finding]], *, resamples: int = RESAMPLES, seed: int = 0
-) -> list[Finding]:
+def verdicts(rows: Sequence[Row], judge: Callable[[Rows], list[Finding]]) -> list[Finding]:
     """Return findings whose verdict is None (open) where the resamples disagree.
 
     Args:
         rows: the evaluation's rows; those of each workflow and scheduler are in the order of the cases.
         judge: makes findings from rows, with thresholds that do not depend on the rows.
-        resamples: number of resamples.
-        seed: random seed of the resamples.
 
     Returns:
         The findings of ``judge`` on the rows; ``holds`` is None where less than the share ``SURE`` of the
@@ -37,10 +33,10 @@ def verdicts(
     groups: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         groups.setdefault(row.workflow, {}).setdefault(row.scheduler, []).append(row)
-    source = np.random.default_rng(seed)
+    source = np.random.default_rng(0)
     agreed: dict[str, int] = {}
     found = judge(Rows(rows))
-    for _ in range(resamples):
+    for _ in range(RESAMPLES):
         drawn: list[Row] = []
         for schedulers in groups.values():
             count = min(map(len, schedulers.values()))
@@ -48,7 +44,7 @@ def verdicts(
             drawn += [mine[place] for mine in schedulers.values() for place in places]
         for first, again in zip(found, judge(Rows(drawn)), strict=True):
             agreed[first.name] = agreed.get(first.name, 0) + (first.holds == again.holds)
-    return [_judged(one, agreed.get(one.name, 0) / max(1, resamples)) for one in found]
+    return [_judged(one, agreed.get(one.name, 0) / RESAMPLES) for one in found]
 
 
 def _judged(found: Finding, share: float) -> Finding:

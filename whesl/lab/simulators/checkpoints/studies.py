@@ -54,7 +54,6 @@ def overheads(
     *,
     whole: bool = False,
     recorded: tuple[float, ...] = (),
-    models: Sequence[str] = ALL,
 ) -> dict[tuple[str, str], Summary]:
     """Run every application under every model (Figures 2.10, 2.15 and 2.16).
 
@@ -64,7 +63,6 @@ def overheads(
         failures: the distribution of times between failures.
         whole: whether the machine has the distribution unchanged, not scaled by the number of nodes.
         recorded: times between failures in place of the distribution, in seconds.
-        models: the checkpoint models.
 
     Returns:
         The summary of each (application, model).
@@ -72,7 +70,7 @@ def overheads(
     settings = [
         Setting(application, failures, model, whole=whole, recorded=recorded)
         for application in applications
-        for model in models
+        for model in ALL
     ]
     found = bench.run(f"overheads, {failures.name}", settings)
     return {(setting.application.name, setting.model): found[setting] for setting in settings}
@@ -231,7 +229,6 @@ def false_negatives(
     applications: Sequence[Application],
     failures: Failures,
     shares: Sequence[float],
-    models: Sequence[str] = ALL,
 ) -> dict[tuple[str, str, float], Summary]:
     """Run applications with a share of failures that are not predicted (observation 9).
 
@@ -240,7 +237,6 @@ def false_negatives(
         applications: the applications.
         failures: the distribution of times between failures.
         shares: shares of failures that are not predicted.
-        models: the checkpoint models.
 
     Returns:
         The summary of each (application, model, share).
@@ -248,7 +244,7 @@ def false_negatives(
     settings = [
         Setting(application, failures, model, recall=1.0 - share)
         for application in applications
-        for model in models
+        for model in ALL
         for share in shares
     ]
     found = bench.run("false negatives", settings)

@@ -78,7 +78,7 @@ def replayed(name: str, nodes: int, jobs: Jobs) -> Trace:
     return Trace(name, nodes, jobs, whole.start, begin, free)
 
 
-def from_log(path: Path, name: str, nodes: int, seed: int = 0) -> Trace:
+def from_log(path: Path, name: str, nodes: int) -> Trace:
     """Return a log scaled to a cluster.
 
     A job takes the same share of the cluster as of the logged machine, at least one node. Random rounding
@@ -88,7 +88,6 @@ def from_log(path: Path, name: str, nodes: int, seed: int = 0) -> Trace:
         path: the SWF file.
         name: "Theta" or "Curie".
         nodes: number of nodes of the cluster.
-        seed: random seed of the rounding.
     """
     _, machine, cores = LOGS[name]
     log = swf.read(path)
@@ -97,7 +96,7 @@ def from_log(path: Path, name: str, nodes: int, seed: int = 0) -> Trace:
     limit = np.where(log.field("requested_time") > 0, log.field("requested_time"), run)
     good = (run > 0) & (size > 0) & (size <= machine)
     return replayed(
-        name, nodes, _scaled(submit[good], size[good] / machine, run[good], limit[good], nodes, seed)
+        name, nodes, _scaled(submit[good], size[good] / machine, run[good], limit[good], nodes, 0)
     )
 
 

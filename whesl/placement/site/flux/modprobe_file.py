@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.model.errors import RefusedError, WheslError
@@ -21,17 +20,16 @@ _FIRST = "# Written by `whesl placement install --flux`; `whesl placement remove
 _CONFDIR = "from flux.conf_builtin import conf_builtin_get; print(conf_builtin_get('confdir'))"
 
 
-def path(directory: Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
+def path(directory: Path | None = None) -> Path:
     """Return the path of the configuration file, which may not exist.
 
     Args:
         directory: a directory that modprobe searches; None for that of Flux's configuration.
-        environ: environment of Flux's commands; None for this process's environment.
 
     Raises:
         WheslError: the directory of Flux's configuration is unknown.
     """
-    found = directory or Path(module_loading.ask(environ, "python", "-c", _CONFDIR).strip()) / "modprobe"
+    found = directory or Path(module_loading.ask(None, "python", "-c", _CONFDIR).strip()) / "modprobe"
     return found / "modprobe.d" / FILE
 
 
@@ -62,19 +60,18 @@ def difference(file: Path, new: str) -> str:
     return "".join(lines)
 
 
-def install(file: Path, options: Options, environ: Mapping[str, str] | None = None) -> None:
+def install(file: Path, options: Options) -> None:
     """Write the configuration file, after a check that the module can run.
 
     Args:
         file: path of the configuration file.
         options: the module's options.
-        environ: environment of Flux's commands; None for this process's environment.
 
     Raises:
         WheslError: the module cannot run, the file belongs to another package, or it cannot be written;
             nothing was changed.
     """
-    module_loading.check(options, environ)
+    module_loading.check(options)
     _ours(file)
     beside = file.with_name(f".{file.name}.new")
     try:
