@@ -10,14 +10,15 @@ import click
 
 from whesl.cli import completion_candidates
 from whesl.cli.cloud.run_options_and_progress import (
+    PAID,
     Place,
     carry,
     checked_data,
     chosen_directory,
     compare,
     link_data,
+    may_pay,
 )
-from whesl.cli.cloud.spending import PAID, may_pay
 from whesl.cli.options import FILE
 from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError

@@ -1,7 +1,8 @@
-"""Shared parts of the commands that carry out a run: options, directory, progress and summary."""
+"""Shared parts of the commands that carry out a run: options, directory, payment, progress and summary."""
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from whesl.cloud.core.plan_records import Workflow
     from whesl.cloud.runner import run_records as r
     from whesl.cloud.runner.site_file import Site
+
+
+PAID = ("ec2", "slurm")  # clouds whose instances cost money
 
 
 @dataclass(frozen=True)
@@ -217,3 +221,18 @@ def told(record: r.Record) -> str:
     if isinstance(record, r.RunEnded):
         return "all tasks are done" if record.complete else f"the run has ended: {record.why}"
     return ""
+
+
+def may_pay(what: str) -> None:
+    """Ask at the terminal whether a run may start instances.
+
+    Args:
+        what: words on the cost, as far as it is known.
+
+    Raises:
+        UsageError: the answer is no, or standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise UsageError(what, hint="--budget PRICE limits the cost, --yes goes on without a limit")
+    if not click.confirm(f"{what}. Start instances?", err=True):
+        raise UsageError("nothing was started", hint="--budget PRICE limits the cost")

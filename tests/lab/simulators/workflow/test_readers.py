@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.alike import alike
-from whesl.lab.readers import stg, wfcommons
-from whesl.lab.readers.workflow_formats import read
+from whesl.lab.readers import stg
+from whesl.lab.readers.workflow_formats import from_wfcommons, read
 from whesl.lab.reproductions.registry import Inputs, load
 from whesl.lab.simulators.workflow.audit import audit
 from whesl.lab.simulators.workflow.simulate import simulate
@@ -220,7 +220,7 @@ def test_no_document_breaks_the_reader(tmp_path_factory: pytest.TempPathFactory,
         part = part[key]
     path = written(tmp_path_factory.getbasetemp(), text)
     try:
-        wfcommons.read(path)
+        from_wfcommons(path)
     except UsageError as error:
         assert str(path) in str(error)
 

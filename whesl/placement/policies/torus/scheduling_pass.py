@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whesl.placement.policies.draws import draw
 from whesl.placement.policies.reliable import worth_waiting
 from whesl.placement.policies.torus.boxes import Torus, fill
 from whesl.placement.policies.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty
 from whesl.placement.policies.torus.finder import count, fits, partitions, projection, sizes, summed
-from whesl.placement.policies.torus.node_probabilities import forecast
-from whesl.prediction.failures.compiled_predictor import Compiled
+from whesl.prediction.failures.compiled_predictor import Compiled, probability
 from whesl.prediction.numba_jit import jit
 
 
@@ -29,7 +29,8 @@ class Settings(NamedTuple):
     Attributes:
         rule: one of ``whesl.placement.policies.torus.choice.RULES``.
         backfill: whether jobs may overtake the head.
-        seed: seed of the random draws of predicted failures; -1 for no draws (see ``node_probabilities``).
+        seed: seed of random draws that, for each question, take each predicted failure as certain with its
+            own probability; -1 for the predictor's probabilities.
     """
 
     rule: int
@@ -87,7 +88,11 @@ class Plan(NamedTuple):
 
 @jit
 def likely(during: Pass, start: float, duration: float) -> NDArray[np.float64]:
-    """Return each node's failure probability in the form that the rule uses; zeros for plain MFP.
+    """Return each node's failure probability in the form that the rule uses.
+
+    Zeros for plain MFP; tie-breaking gets 1 or 0 for "will fail" by the predictor's threshold, other rules
+    probabilities. A failure at ``start`` has already happened, and a failure at the job's end does not affect
+    the job.
 
     Args:
         during: the pass.
@@ -95,9 +100,26 @@ def likely(during: Pass, start: float, duration: float) -> NDArray[np.float64]:
         duration: duration of the job, in seconds.
     """
     settings, predictor = during.settings, during.predictor
+    nodes = len(predictor.event_offsets) - 1
+    found = np.zeros(nodes)
     if settings.rule == MFP:
-        return np.zeros(len(predictor.event_offsets) - 1)
-    return forecast(predictor, start, duration, settings.rule == TIE_BREAKING, settings.seed)
+        return found
+    after = np.nextafter(start, np.inf)
+    for node in range(nodes):
+        if settings.seed < 0:
+            p = probability(predictor, node, after, duration, start)
+        else:
+            p = 0.0
+            first, last = predictor.event_offsets[node], predictor.event_offsets[node + 1]
+            event = first + np.searchsorted(predictor.events[first:last], after, side="left")
+            while event < last and predictor.events[event] < start + duration and p == 0.0:
+                if draw(settings.seed, int(start), int(duration), event) < predictor.event_probability[event]:
+                    p = 1.0
+                event += 1
+        if settings.rule == TIE_BREAKING:
+            p = 1.0 if p > 0.0 and p >= predictor.threshold else 0.0
+        found[node] = p
+    return found
 
 
 @jit
