@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("boto3", reason="boto3 is not installed (extra cloud)")
 
-from whesl.cloud.providers.ec2 import Ec2Provider, Ec2Settings
-from whesl.cloud.providers.port import EndReason, InstanceState, Market, NoCapacityError
+from whesl.cloud.providers.ec2 import Ec2Provider
+from whesl.cloud.providers.port import Ec2Settings, EndReason, InstanceState, Market, NoCapacityError
 
 REGION = "us-east-1"
 

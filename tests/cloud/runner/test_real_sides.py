@@ -12,9 +12,10 @@ import pytest
 
 from tests.cloud.runner import worlds
 from whesl.cloud.core.plan_records import Domain, Settings
+from whesl.cloud.providers.port import Ec2Settings
 from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner.events_and_commands import Limits
-from whesl.cloud.runner.site_file import Cloud, Cluster, Ec2, Processes, Site
+from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.model.errors import RefusedError
 
@@ -100,7 +101,7 @@ def on_ec2(short: Path, cloud: StrictCloud) -> Site:
             provider="ec2",
             store="s3://bucket/run",
             whesl=f"{sys.executable} -m whesl",
-            ec2=Ec2(region="us-east-1", image="ami-12c6146b", endpoint=cloud.endpoint),
+            ec2=Ec2Settings(region="us-east-1", image="ami-12c6146b", endpoint=cloud.endpoint),
         ),
         poll=0.5,
         again=0.5,

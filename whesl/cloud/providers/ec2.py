@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
 from whesl.cloud.providers.port import (
+    Ec2Settings,
     EndReason,
     Instance,
     InstanceRequest,
@@ -93,22 +93,6 @@ _QUOTAS = {
     Market.ON_DEMAND: {_STANDARD: "L-1216C47A", _GRAPHICS: "L-DB2E81BA"},
     Market.SPOT: {_STANDARD: "L-34B43A08", _GRAPHICS: "L-3819A6DF"},
 }
-
-
-class Ec2Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of an AWS account.
-
-    ``image``: an AMI with WHESL installed. ``disk``: GB, 0 for the image's. ``endpoint``: '' for AWS's own.
-    """
-
-    region: str
-    image: str
-    subnet: str = ""
-    security_groups: tuple[str, ...] = ()
-    key_name: str = ""
-    profile: str = ""
-    disk: int = 0
-    endpoint: str = ""
 
 
 class Ec2Provider:

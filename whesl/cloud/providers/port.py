@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Protocol, runtime_checkable
 
 import msgspec
 
@@ -140,3 +140,19 @@ class TellsLimits(Protocol):
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
         """Return how many instances of each kind may run at once, leaving out kinds without a known limit."""
         ...
+
+
+class Ec2Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of an AWS account.
+
+    ``image``: an AMI with WHESL installed. ``disk``: GB, 0 for the image's. ``endpoint``: '' for AWS's own.
+    """
+
+    region: str
+    image: str
+    subnet: str = ""
+    security_groups: tuple[str, ...] = ()
+    key_name: str = ""
+    profile: str = ""
+    disk: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
+    endpoint: str = ""

@@ -12,7 +12,8 @@ import msgspec
 
 from whesl.cloud.core.plan_records import Domain, Platform
 from whesl.cloud.core.stage_speed import LONGEST
-from whesl.cloud.providers.port import Market, Offer, Provider
+from whesl.cloud.providers.port import Ec2Settings, Market, Offer, Provider
+from whesl.cloud.providers.processes.files import Chosen
 from whesl.cloud.providers.processes.files import Settings as ProcessSettings
 from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
@@ -28,7 +29,6 @@ Provided = Literal["processes", "ec2", "slurm", ""]
 
 
 _DAY = 86400.0
-_Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * _DAY)]
 _Pause = Annotated[float, msgspec.Meta(ge=0.01, le=_DAY)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
@@ -53,29 +53,10 @@ class Cluster(Demands, frozen=True, kw_only=True):
     store: str = ""
 
 
-class Ec2(_Settings, frozen=True, kw_only=True):
-    """An account of AWS (``whesl.cloud.providers.ec2.Ec2Settings``)."""
-
-    region: str
-    image: str
-    subnet: str = ""
-    security_groups: tuple[str, ...] = ()
-    key_name: str = ""
-    profile: str = ""
-    disk: _Count = 0
-    endpoint: str = ""
-
-
-class Processes(_Settings, frozen=True, kw_only=True):
+class Processes(Chosen, frozen=True, kw_only=True):
     """Instances that are processes of this host (``whesl.cloud.providers.processes``)."""
 
     directory: str = ""
-    capacity: _Count = 8
-    start_delay: _Seconds = 1.0
-    mean_life: _Seconds = 0.0
-    spot_life: _Seconds = 0.0
-    notice: _Seconds = 120.0
-    seed: int = 0
 
 
 class Cloud(_Settings, frozen=True, kw_only=True):
@@ -95,7 +76,7 @@ class Cloud(_Settings, frozen=True, kw_only=True):
     spot: bool = False
     partition: str = ""
     processes: Processes = Processes()
-    ec2: Ec2 | None = None
+    ec2: Ec2Settings | None = None
 
 
 class Burst(_Settings, frozen=True, kw_only=True):
@@ -226,22 +207,16 @@ def provider_of(cloud: Cloud, directory: Path, platforms: tuple[Platform, ...]) 
     Raises UsageError for a provider without instances.
     """
     if cloud.provider == "ec2" and cloud.ec2 is not None:
-        from whesl.cloud.providers.ec2 import Ec2Provider, Ec2Settings
+        from whesl.cloud.providers.ec2 import Ec2Provider
 
-        account = Ec2Settings(**{name: getattr(cloud.ec2, name) for name in Ec2Settings.__struct_fields__})
-        return Ec2Provider(account)
+        return Ec2Provider(cloud.ec2)
     if cloud.provider != "processes":
         raise UsageError(f"{cloud.provider or 'no cloud'} has no instances", hint="processes or ec2")
     from whesl.cloud.providers.processes.provider import ProcessProvider
 
     given = cloud.processes
     settings = ProcessSettings(
-        capacity=given.capacity,
-        start_delay=given.start_delay,
-        mean_life=given.mean_life,
-        spot_life=given.spot_life,
-        notice=given.notice,
-        seed=given.seed,
+        **{name: getattr(given, name) for name in Chosen.__struct_fields__},
         prices=tuple(Offer(kind=one.name, market=Market.ON_DEMAND, hourly=one.price) for one in platforms),
     )
     return ProcessProvider(Path(given.directory or directory), settings)

@@ -12,29 +12,37 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from whesl.cloud.providers.port import EndReason, InstanceRequest, Offer
 from whesl.files import file_retry
 
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * 86400.0)]
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a cloud of processes. Times in seconds.
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a cloud of processes that a user chooses. Times in seconds.
 
     ``capacity``: largest number of instances at once. ``mean_life``: mean time until an instance fails.
     ``spot_life``: mean time until a spot instance is revoked. Both times are exponentially distributed, 0 for
     never. ``notice``: time between a revocation's announcement and the revocation.
     """
 
-    capacity: int = 8
-    start_delay: float = 1.0
+    capacity: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 8
+    start_delay: _Seconds = 1.0
+    mean_life: _Seconds = 0.0
+    spot_life: _Seconds = 0.0
+    notice: _Seconds = 120.0
+    seed: int = 0
+
+
+class Settings(Chosen, frozen=True, kw_only=True):
+    """All settings of a cloud of processes."""
+
     cpus: int = 2
     prices: tuple[Offer, ...] = ()
-    mean_life: float = 0.0
-    spot_life: float = 0.0
-    notice: float = 120.0
-    seed: int = 0
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
