@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.managers.workflow.test_granted_spares import front as in_front
+from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
+from whesl.managers.resource.wrapped_script import KEEPS
 
 WHESL = Path(sys.executable).parent / "whesl"
 RULES = """\
@@ -19,10 +21,10 @@ DECLARE EXCEPTION LOST JOB_LEVEL JOB [sim*] LIMIT 1
 EXCEPTION DETECTION LOST NODE DOWN
 EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
-# Writes down its words, the variable of the spares, and the script that it reads.
+# Writes down its words, and the script that it reads.
 SBATCH = """\
 #!/bin/sh
-{ echo "$*"; echo "$WHESL_GRANTED_SPARES"; for word; do [ ! -f "$word" ] || cat "$word"; done; } > told
+{ echo "$*"; for word; do [ ! -f "$word" ] || cat "$word"; done; } > told
 echo "Submitted batch job 7 on cluster c"
 """
 
@@ -34,8 +36,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def submitted(place: Path, call: str, *options: str) -> tuple[str, str, list[str]]:
-    """Return the words, the granted spares and the script of a submission."""
+def submitted(place: Path, call: str, *options: str) -> tuple[str, list[str], str]:
+    """Return the words and the script of a submission, and the text of the script's interpreter."""
     environment = in_front(place, refuse=False)
     (place / "real" / "sbatch").write_text(SBATCH)
     # Only WHESL's command is to put its sbatch in front.
@@ -49,39 +51,61 @@ def submitted(place: Path, call: str, *options: str) -> tuple[str, str, list[str
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "Submitted batch job 7 on cluster c\n"), done.stderr
-    words, spares, *script = (place / "told").read_text().splitlines()
-    return words, spares, script
+    words, *script = (place / "told").read_text().splitlines()
+    return words, script, Path(script[0].removeprefix("#!").removesuffix(" -e")).read_text()
 
 
 def test_a_file_is_read_in_its_own_place(place: Path) -> None:
-    words, spares, script = submitted(place, "sbatch sim.sh a")
-    assert words == f"--no-kill --nodes=3 {place}/sim.sh a"
-    assert spares == "1 /*"
+    words, script, program = submitted(place, "sbatch --export=NONE sim.sh a")
+    assert words == f"--export=NONE --no-kill --nodes=3 {place}/sim.sh a"
+    assert f"export WHESL_HOME={place}/home '{GRANTED_SPARES}=1 /*' {KEEPS}=1 " in program
     assert script[1:] == ["#SBATCH -N 2", "echo $0"]
-    program = Path(script[0].removeprefix("#!").removesuffix(" -e"))
-    assert ' --step "$SLURM_JOB_NAME" --instance "$SLURM_JOB_ID" -- /bin/bash "$@"' in program.read_text()
+    assert ' --step "$SLURM_JOB_NAME" --instance "$SLURM_JOB_ID" -- /bin/bash "$@"' in program
     assert (place / "sim.sh").read_text().startswith("#!/bin/bash -e\n")
 
 
 def test_a_command_becomes_a_script_as_sbatch_makes_one(place: Path) -> None:
-    words, spares, script = submitted(
+    words, script, program = submitted(
         place, 'sbatch -J simple --wrap "echo it\'s" -n 2 -N 1', "--no-own-node"
     )
     assert words.rsplit("/", 1) == [words.rsplit("/", 1)[0], "wrap"]
     assert words.startswith("-J simple -n 2 -N 1 --no-kill --nodes=3 --ntasks=6 ")
-    assert spares == "2 /*"
+    assert f"'{GRANTED_SPARES}=2 /*' {KEEPS}=1 {ASKED_TASKS}=2/6\n" in program
     assert script[-1] == "echo it's"
 
 
 def test_a_script_on_standard_input_is_read(place: Path) -> None:
-    words, spares, script = submitted(place, "sbatch -J other < sim.sh")
+    words, script, program = submitted(place, "sbatch -J other < sim.sh")
     assert words.startswith("-J other /")
     assert words.endswith("/sbatch")
-    assert spares == "0 /*"
+    assert f"'{GRANTED_SPARES}=0 /*' {KEEPS}= " in program
     assert script[1:] == ["#SBATCH -N 2", "echo $0"]
 
 
 def test_what_is_only_observed_gets_nothing_more(place: Path) -> None:
-    words, spares, script = submitted(place, "sbatch sim.sh", "--observe")
-    assert (words, spares) == (f"{place}/sim.sh", "0 /*")
-    assert "--observe" in Path(script[0].removeprefix("#!").removesuffix(" -e")).read_text()
+    words, _, program = submitted(place, "sbatch sim.sh", "--observe")
+    assert words == f"{place}/sim.sh"
+    assert f"'{GRANTED_SPARES}=0 /*' {KEEPS}= " in program
+    assert "--observe" in program
+
+
+def test_a_damaged_wish_is_an_error(place: Path) -> None:
+    environment = in_front(place, refuse=False) | {"WHESL_FRONT": '{"rules": 1}'}
+    done = subprocess.run(
+        ("sbatch", "sim.sh"), env=environment, cwd=place, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("sbatch: error: WHESL_FRONT='{\"rules\": 1}' does not tell ")
+
+
+def test_a_job_that_restores_its_submitters_path_starts_steps_by_the_shim(place: Path) -> None:
+    environment = in_front(place, refuse=False)
+    real = place / "real" / "srun"
+    real.write_text('#!/bin/sh\necho "$@"\n')
+    real.chmod(0o755)
+    job = {"SLURM_JOB_ID": "7", "WHESL_JOB": "7", "SLURM_NNODES": "1", "WHESL_NODELIST": "n02"}
+    said = [
+        subprocess.run(("srun", "./app"), env=environment | told, capture_output=True, text=True, check=True)
+        for told in ({}, job)
+    ]
+    assert [done.stdout for done in said] == ["./app\n", "--nodes=1 --nodelist=n02 ./app\n"]

@@ -51,7 +51,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
 
     Raises CouldNotObserveError, RefusedError or TransientError when the resource manager gives no answer.
     """
-    if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
+    if not environ.get("SLURM_JOB_ID") or environ.get("FLUX_URI"):
         return {}
     from whesl.managers.resource.slurm.job_variable_recovery import withheld as of_slurm
 

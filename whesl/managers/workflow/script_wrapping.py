@@ -80,7 +80,7 @@ class TaskCall(Wrapping, frozen=True, kw_only=True):
     index of the job array's element. ``tasks`` and ``gpus`` are the whole job's numbers without spare nodes,
     which the script sees instead of the larger numbers. With ``keeps``, the task's rules act on lost nodes,
     so the job keeps its other nodes. ``source`` is the original file of a wrapped copy. With ``of_job``, the
-    job's name is the step and the job's id the instance.
+    job's name is the step and the job's id the instance. ``told`` are further variables, as ``NAME=VALUE``.
     """
 
     step: str
@@ -94,6 +94,7 @@ class TaskCall(Wrapping, frozen=True, kw_only=True):
     gpus: str = ""
     keeps: bool = False
     source: str = ""
+    told: tuple[str, ...] = ()
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,6 +340,7 @@ def _setting(call: TaskCall) -> list[str]:
     if call.placement:
         values.append(f"WHESL_PLACEMENT={call.placement}")
     values += _variables(call) if call.step else []
+    values += call.told
     return [f"export {shlex.join(values)}"] if values else []
 
 

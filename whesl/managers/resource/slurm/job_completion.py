@@ -4,15 +4,16 @@ No command of Slurm does that: ``scancel`` leaves a job CANCELLED, with dependen
 library has the call by which ``salloc`` ends its job (``slurm_complete_job`` in slurm/slurm.h), and slurmctld
 takes it for a job with a script, too, from the job's owner.
 
-The library is the one that ``scontrol`` has loaded, since both have to speak the same protocol. A process of
-its own, since a foreign library may end its process.
+The library is the one that ``scontrol`` loads, also where a site's script starts it, since both have to speak
+the same protocol: glibc's loader tells it (``LD_DEBUG``, ld.so(8)). A process of its own, since a foreign
+library may end its process.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
-import shutil
 import subprocess
 import sys
 from typing import ClassVar
@@ -33,10 +34,6 @@ class _StepId(ctypes.Structure):
     ]
 
 
-def _told(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout
-
-
 def main(job: str, status: str) -> int:
     """End a job; return 0 when slurmctld has ended it.
 
@@ -44,10 +41,18 @@ def main(job: str, status: str) -> int:
         job: the job's id.
         status: its exit status, as a shell gives it.
     """
-    library = re.search(r"libslurm\w*\.so\S* => (/\S+)", _told("ldd", shutil.which("scontrol") or ""))
-    known = release(_told("scontrol", "--version"))
+    asked = subprocess.run(
+        ("scontrol", "--version"),
+        env={**os.environ, "LD_DEBUG": "libs"},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    library = re.search(r"calling init: (/\S+/libslurm\w*\.so\S*)", asked.stderr)
+    known = release(asked.stdout)
     if library is None or known is None:
-        sys.stderr.write("ldd does not name the library of scontrol, or scontrol names no release\n")
+        sys.stderr.write("the loader does not name the library of scontrol, or scontrol names no release\n")
         return 1
     number = ctypes.c_uint32(int(job))
     named: object = number

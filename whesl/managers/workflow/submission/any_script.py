@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -22,6 +22,7 @@ from whesl.managers.workflow.prepare import program
 from whesl.managers.workflow.script_wrapping import TaskCall, WrappedScript
 from whesl.managers.workflow.submission.sbatch_options import Call, without
 from whesl.model import home as places
+from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
 _VARIABLE = "WHESL_FRONT"
@@ -41,15 +42,27 @@ class Front(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def front(environment: Mapping[str, str]) -> Front | None:
-    """Return how the jobs that a process submits are protected, None where nothing is told."""
+    """Return how the jobs that a process submits are protected, None where nothing is told.
+
+    Raises UsageError for a damaged variable.
+    """
     said = environment.get(_VARIABLE, "")
-    return msgspec.json.decode(said, type=Front) if said else None
+    try:
+        return msgspec.json.decode(said, type=Front) if said else None
+    except msgspec.MsgspecError as error:
+        raise UsageError(
+            f"{_VARIABLE}={said!r} does not tell how to protect the job: {error}",
+            hint="start the program that submits it by whesl front, or unset the variable",
+        ) from None
 
 
 def wrapped(
     call: Call, text: str, how: Front, environment: Mapping[str, str], directory: Path
-) -> tuple[Call, str, WrappedScript]:
+) -> tuple[Call, str, WrappedScript, Callable[[Mapping[str, str]], None]]:
     """Return the call of a wrapped copy of a script, the script's text, and what its job needs.
+
+    The last value returned writes the copy, whose job then has the variables that it is given: the copy holds
+    them, because sbatch's ``--export=NONE`` keeps those of its own environment from the job.
 
     Args:
         call: the call of sbatch; its script may be a file, the word of ``--wrap``, or standard input.
@@ -77,24 +90,29 @@ def wrapped(
     spares = {} if how.observe else spares_by_step(spec, task, how.spares)
     if not how.own_node and not how.observe:
         spares = with_isolators_node(spares, task)
-    made = script_wrapping.program_for(
-        TaskCall(
-            program=program(),
-            workflow="",
-            spec=how.rules,
-            home=home,
-            observe=how.observe,
-            own_node=how.own_node,
-            step="",
-            of_job=True,
-        ),
-        text.split("\n", 1)[0],
-        source or name,
-        str(places.interpreters(Path(home))),
-    )
-    made.write()
     copy = directory / name
-    file_retry.write(copy, os.fsencode(script_wrapping.wrap(text, made)), 0o700)
+    file_retry.write(copy, os.fsencode(text), 0o700)  # ``sbatch --test-only`` reads it
+
+    def write(told: Mapping[str, str]) -> None:
+        made = script_wrapping.program_for(
+            TaskCall(
+                program=program(),
+                workflow="",
+                spec=how.rules,
+                home=home,
+                observe=how.observe,
+                own_node=how.own_node,
+                step="",
+                of_job=True,
+                told=tuple(f"{name}={value}" for name, value in told.items()),
+            ),
+            text.split("\n", 1)[0],
+            source or name,
+            str(places.interpreters(Path(home))),
+        )
+        made.write()
+        file_retry.write(copy, os.fsencode(script_wrapping.wrap(text, made)), 0o700)
+
     needs = WrappedScript(
         workflow="",
         step=ANY_STEP,
@@ -103,4 +121,4 @@ def wrapped(
         keeps=not how.observe and step in keeping_steps(spec, task) and not script.outlives,
         source=source,
     )
-    return without(call, "wrap", str(copy)), text, needs
+    return without(call, "wrap", str(copy)), text, needs, write

@@ -52,13 +52,13 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         return 127
     try:
         call, text, wrapped = read(arguments)
+        how = any_script.front(environment)
     except UsageError as error:
         print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
     commanded, tested = (call.last(name) is not None for name in ("wrap", "test-only"))
     # A script on standard input can be read once only.
     needs = unwrapped_jobs.wanted(environment) if call.script or commanded else None
-    how = any_script.front(environment)
     if tested or (wrapped is not None and commanded) or (wrapped is None and not needs and not how):
         os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
     # The scheduler's adapters have to start the real commands.
@@ -68,12 +68,12 @@ def main(directory: str, arguments: Sequence[str]) -> int:
             job = _submit(real, call, text, wrapped, environment)
             said = f"{job}\n" if call.last("parsable") is not None else f"Submitted batch job {job}\n"
         elif needs is not None:
-            said = _submit_unwrapped(real, call, text, needs, environment)
+            said = _submit_unwrapped(real, environment, call, text, needs, environment.update)
         else:
             assert how is not None
             with tempfile.TemporaryDirectory() as copies:
                 made = any_script.wrapped(call, text, how, environment, Path(copies))
-                said = _submit_unwrapped(real, *made, environment)
+                said = _submit_unwrapped(real, environment, *made)
     except WheslError as error:
         # Slurm's own errors begin with the command's name already.
         words = str(error).removeprefix("sbatch: ")
@@ -134,14 +134,19 @@ def _submit(
 
 
 def _submit_unwrapped(
-    real: str, call: Call, text: str, needs: script_wrapping.WrappedScript, environment: Mapping[str, str]
+    real: str,
+    environment: dict[str, str],
+    call: Call,
+    text: str,
+    needs: script_wrapping.WrappedScript,
+    tell: Callable[[Mapping[str, str]], None],
 ) -> str:
     """Submit a job whose script names no task, as often as asked; return sbatch's reply."""
 
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, needs.workflow, needs.step)
-        told |= {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks}
-        return _reply(real, wish.words, {**environment, **told}, _place(call, needs))
+        tell(told | {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks})
+        return _reply(real, wish.words, environment, _place(call, needs))
 
     def impossible(wish: Rewritten) -> str:
         return _impossible(real, wish.words, environment)
