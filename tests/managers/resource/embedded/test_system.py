@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -49,6 +50,16 @@ def test_a_step_s_tasks_know_their_places(bed: Bed, tmp_path: Path) -> None:
     job = bed.submit(tmp_path, f"srun sh -c 'true'; srun sh -c '{show}' | sort", "-N2", "-n4", "-o", "out")
     bed.ended(job)
     assert (tmp_path / "out").read_text() == "0 4 0 0 n01 1\n1 4 0 1 n01 1\n2 4 1 0 n02 1\n3 4 1 1 n02 1\n"
+
+
+def test_a_job_is_told_of_variables_that_somebody_has_removed(bed: Bed, tmp_path: Path) -> None:
+    """Jobs of Snakemake's Slurm executor, which removes them, had failed there."""
+    ask = "import os; from whesl.managers.resource import withheld; print(withheld(os.environ))"
+    removed = "for each in $(compgen -e SLURM); do [ $each = SLURM_JOB_ID ] || unset $each; done"
+    script = f"{removed}; python -c '{ask}'"
+    bed.ended(bed.submit(tmp_path, f"bash -c {shlex.quote(script)}", "-N2", "-o", "out"))
+    nodes = {"SLURM_JOB_NODELIST": "n[01-02]", "SLURMD_NODENAME": "n01"}
+    assert (tmp_path / "out").read_text() == f"{nodes}\n"
 
 
 def test_paths_words_and_variables_have_any_bytes(bed: Bed, tmp_path: Path) -> None:
