@@ -80,14 +80,14 @@ def slurm_commands(directory: Path, bed: SlurmBed, *names: str) -> None:
 class Desk:
     """A study's directory, part of which is a small file system of its own, and the cluster of its jobs.
 
-    With ``plain``, the recipe's files are those of a user without WHESL, whose jobs ``whesl front`` protects
-    from those faults that the manager lets it recover.
+    With ``alone``, one of the faults, the recipe's files are those of a user without WHESL, whose jobs
+    ``whesl front`` protects from this fault.
     """
 
-    def __init__(self, place: Path, bed: SlurmBed, manager: Manager, *, plain: bool = False) -> None:
+    def __init__(self, place: Path, bed: SlurmBed, manager: Manager, *, alone: str = "") -> None:
         self.place, self._bed, self._manager = place, bed, manager
-        self._plain = plain
-        self._faults = manager.alone if plain else tuple(FAULTS)
+        self._plain = bool(alone)
+        self._faults = (alone,) if alone else tuple(FAULTS)
         self._size = LARGE if "FULL" in self._faults else SMALL
         self._installed = environment(*manager.packages).parent if manager.packages else place
         (place / "large").mkdir()

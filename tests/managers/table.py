@@ -108,7 +108,10 @@ MANAGERS = (
         sees=(r"Finished toil run successfully",),
         remark="CWL gives tools no environment: without `--preserve-entire-environment` neither `srun` nor WHESL "
         "know the job that they are in. Chaining is off, so that each task has a job of its own.",
-        alone_remark="tried with a lost node; the job was cancelled, and why is not known",
+        alone=("HUNG",),
+        plain=(("export TOIL_SLURM_ARGS=.*\\n", ""), ("whesl, exec, .*?--, ", "")),
+        alone_remark="a task's paths stand in Toil's job store, which no recovery from a full disk changes; a job "
+        "with a lost node recovered once and ended as cancelled, and was not tried since that was mended",
     ),
     Manager(
         name="FireWorks",
@@ -146,7 +149,8 @@ MANAGERS = (
         sees=(r"^make .*FINISHED 0 1$", r"^use .*FINISHED 0 2$"),
         remark="A profile with SQLite, without PostgreSQL and RabbitMQ. AiiDA's scripts say `--no-requeue`: a job "
         "whose batch host is lost is for AiiDA to run again.",
-        alone_remark="tried with a lost node; the script ran without WHESL, and why is not known",
+        alone_remark="not tried to the end; its transport starts a login shell, which may set PATH anew, so the computer "
+        "needs `use_login_shell=False`",
     ),
     Manager(
         name="Dask",

@@ -32,13 +32,20 @@ def test_manager_sees_successes_only(manager: Manager, tmp_path: Path) -> None:
 @pytest.mark.variant
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    "manager", [pytest.param(manager, id=manager.name) for manager in MANAGERS if manager.alone]
+    ("manager", "fault"),
+    [
+        pytest.param(manager, fault, id=f"{manager.name}-{fault}")
+        for manager in MANAGERS
+        for fault in manager.alone
+    ],
 )
-def test_front_alone_recovers_jobs_of_an_unchanged_manager(manager: Manager, tmp_path: Path) -> None:
-    scenario(manager, tmp_path, plain=True)
+def test_front_alone_recovers_jobs_of_an_unchanged_manager(
+    manager: Manager, fault: str, tmp_path: Path
+) -> None:
+    scenario(manager, tmp_path, alone=fault)
 
 
-def scenario(manager: Manager, tmp_path: Path, *, plain: bool = False) -> None:
+def scenario(manager: Manager, tmp_path: Path, *, alone: str = "") -> None:
     need_slurm()
     if manager.program and not shutil.which(manager.program):
         pytest.skip(f"{manager.program} is not on PATH: {manager.debian} has it")
@@ -46,7 +53,7 @@ def scenario(manager: Manager, tmp_path: Path, *, plain: bool = False) -> None:
     place.mkdir()
     try:
         with tmpfs(place / "small", 1 << 20), SlurmBed(4) as bed:
-            desk = Desk(place, bed, manager, plain=plain)
+            desk = Desk(place, bed, manager, alone=alone)
             desk.check(desk.run())
     except FaultError as error:
         pytest.skip(str(error))
