@@ -281,8 +281,9 @@ def test_the_shipped_policy_leaves_a_broken_gpu_and_a_wrong_input_alone(cluster:
     cluster.submit(
         f"cd {cluster.place}\n"
         """srun bash -c 'if [ $WHESL_RESTART_COUNT = 0 ]; then
-    [ $SLURMD_NODENAME = n01 ] || echo "rank 1 on $SLURMD_NODENAME: cudaErrorECCUncorrectable"
-    exec sleep 600
+    [ $SLURMD_NODENAME = n01 ] && exec sleep 2
+    echo "[rank1]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    exit 1
 fi
 echo "rank on $SLURMD_NODENAME"
 echo "FileNotFoundError: [Errno 2] No such file or directory: /data/in"

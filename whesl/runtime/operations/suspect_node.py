@@ -219,6 +219,8 @@ def find_suspect(
         # A silent spare cannot cause the failure of a task that does not use it.
         if match_node(name, nodes.active):
             blame(LOST, name, f"{name} is silent")
+    if not found and len(nodes.active) == 1 and any(item.kind == "cause" for item in evidence):
+        blame(REPORTED, nodes.active[0], "the task uses no other node")
     if not found:
         return Suspect(because="unknown: the evidence names no node of the allocation")
     level = max(found)

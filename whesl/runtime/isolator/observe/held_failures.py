@@ -1,12 +1,15 @@
 """Failures that lines tell of, held back until their cause is known, where rules decide by it.
 
 The limit WITHOUT PROGRESS ends a task whose error no restart mends. Other ranks' lines on a lost peer come
-while the attempt runs, and say nothing of the error of the rank that failed first.
+while the attempt runs, and say nothing of the error of the rank that failed first. A line on broken hardware
+may name a rank and no node; the launcher tells the rank's node once that rank has ended.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whesl.model.evidence import Cause, Detected
 from whesl.runtime.isolator.observe.observer import Observer
@@ -14,7 +17,8 @@ from whesl.runtime.isolator.observe.observer import Observer
 if TYPE_CHECKING:
     from whesl.runtime.diagnose.attempt_cause import AttemptCause
 
-LIMIT = 10.0  # seconds for which a failure is held back at most
+PLACED = 5.0  # seconds until the output is searched for the node of a fault
+LIMIT = 10.0  # seconds for which a failure is held back at most, from the search on
 _LOOK = 0.1  # seconds between two looks at the diagnosis
 
 
@@ -29,7 +33,7 @@ class HeldFailures:
         self._observer = observer
         self._found: list[Detected] = []
         self._asked: AttemptCause | None = None
-        self._until = 0.0
+        self._begins = 0.0  # when the cause is searched for, monotonic seconds
         self.deadline: float | None = None  # time of the next look, monotonic seconds
         self.cause: Cause | None = None  # the cause of the failure that the last ``judge`` returned
 
@@ -42,21 +46,30 @@ class HeldFailures:
             now: monotonic seconds.
         """
         self.cause = None
-        if self._asked is None and (ended or not any(map(self._weighed, found))):
-            return found
-        if self._asked is None:
+        self._found += found
+        if ended and all(map(_nowhere, self._found)):
+            self.drop()  # the end's diagnosis tells the cause, and the node where it can be known
+            return []
+        if self.deadline is None:
+            if ended or not any(self._weighed(each) or _nowhere(each) for each in self._found):
+                self._found = []
+                return found
+            self._begins = now + PLACED
+        if any(map(self._weighed, found)):
+            self._begins = min(self._begins, now)
+        if self._asked is None and not ended and now >= self._begins:
             from whesl.runtime.diagnose import attempt_cause  # here: only failures are diagnosed
 
             files = attempt_cause.written(self._observer.output_begins())
-            self._asked, self._until = attempt_cause.AttemptCause(files, now), now + LIMIT
-        self._found += found
-        if not (ended or self._asked.over(now) or now >= self._until):
+            self._asked = attempt_cause.AttemptCause(files, now)
+        over = self._asked is not None and self._asked.over(now)
+        if not (ended or over or now >= self._begins + LIMIT):
             self.deadline = now + _LOOK
             return []
-        held, cause = self._found, self._asked.cause
+        held, cause = self._found, self._asked.cause if self._asked is not None else None
         self.drop()
         self.cause = cause
-        return held
+        return [_placed(each, cause) for each in held]
 
     def drop(self) -> None:
         """Forget what is held back: another attempt begins."""
@@ -67,3 +80,20 @@ class HeldFailures:
     def _weighed(self, found: Detected) -> bool:
         by_line = bool(found.evidence) and found.evidence[-1].kind == "log"
         return by_line and found.exception in self._observer.weighed
+
+
+def _nowhere(found: Detected) -> bool:
+    """Whether a cause was detected by a line that names no node."""
+    last = found.evidence[-1] if found.evidence else None
+    return last is not None and last.kind == "cause" and not last.captures.get("node")
+
+
+def _placed(found: Detected, cause: Cause | None) -> Detected:
+    """Return a detection with the node of the same cause, where the detection names none."""
+    if cause is None or not cause.node or not _nowhere(found):
+        return found
+    last = found.evidence[-1]
+    if last.pattern != cause.cause.value or last.captures.get("rank", str(cause.rank)) != str(cause.rank):
+        return found
+    last = msgspec.structs.replace(last, captures={**last.captures, "node": cause.node})
+    return msgspec.structs.replace(found, evidence=(*found.evidence[:-1], last))
