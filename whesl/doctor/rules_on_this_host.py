@@ -14,7 +14,7 @@ from whesl.language.path_expansion import expanded, expanded_path, path_argument
 from whesl.language.patterns_and_places import Span, Stream
 from whesl.language.rules_file import located
 from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
-from whesl.managers.workflow.port import needs_spares
+from whesl.managers.workflow.port import spare_step
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
 from whesl.runtime.detect.disk_usage import read_usage
@@ -197,12 +197,13 @@ class Surroundings:
                         message = f"there is no {place} here, and no directory that it could be made in"
                         yield self._finding("ESL081", message, "", step.span, value)
             yield from self._arguments(step, exception)
-        if self._spares == 0 and needs_spares(exception):
+        if self._spares == 0 and (taker := spare_step(self._spec, exception)):
             for task in self._tasks(exception):
                 if task.nodes == 1:
-                    step = next(step for step in exception.steps if step.resource == ResourceKind.NODE)
                     message = f"{task.name} has one node and no spare: none can take the place of that node"
-                    yield self._finding("ESL085", message, "whesl run --spares 1", step.span, step.operation)
+                    yield self._finding(
+                        "ESL085", message, "whesl run --spares 1", taker.span, taker.operation
+                    )
                     return
 
     def _arguments(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from tests.runtime.isolator.test_nodes import Cluster, cluster, until  # noqa: F401  # a fixture
+from whesl import language
 from whesl.managers.resource.port import StepRequest
+from whesl.managers.workflow.port import spares_by_step
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import RefusedError
+from whesl.model.workflow import Task, Workflow
 from whesl.runtime.node_health import handler
 from whesl.runtime.node_health.judgement import Facts, replaced, unfit
 
@@ -166,6 +169,15 @@ EXCEPTION DETECTION CRASH EXIT CODE 9
 EXCEPTION RECOVERY STEP CRASH JOB HEALTH.CHECK {"check": "%s"}
 EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE
 """
+
+
+def test_jobs_whose_nodes_are_checked_have_spares() -> None:
+    """``whesl run --spares 1`` asked for no spare where only the handler replaces nodes."""
+    spec = language.parse((RULES % "/check").encode(), "rules.esl").spec
+    assert spec is not None
+    tasks = tuple(Task(id=f"w/{name}", step=name, nodes=2) for name in ("app", "other"))
+    workflow = Workflow(id="w", name="w", wms="batch", root="/w", tasks=tasks)
+    assert spares_by_step(spec, workflow, 1) == {"app": 1}
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow, job_matches
 
 ENTRY_POINTS = "whesl.managers.workflow"
+NODE_HEALTH = "node-health"  # the handler of WHESL's own that puts spares in the places of unfit nodes
 
 
 class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
@@ -204,14 +205,20 @@ def text_of(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
-def needs_spares(exception: ExceptionSpec) -> bool:
-    """Whether an exception's recovery needs a spare node."""
-    return any(
-        step.resource == ResourceKind.NODE
-        and step.operation in (Operation.REPLACE, Operation.ADD)
-        and step.entity in (Entity.JOB, Entity.SCHEDULER)
-        for step in exception.steps
-    )
+def spare_step(spec: Spec, exception: ExceptionSpec) -> RecoveryStep | None:
+    """Return the first step of an exception's recovery that needs a spare node, None for none.
+
+    Args:
+        spec: the specification, which says which handler an operation has.
+        exception: an exception of it.
+    """
+    for step in exception.steps:
+        on_nodes = step.resource == ResourceKind.NODE and step.entity in (Entity.JOB, Entity.SCHEDULER)
+        if on_nodes and step.operation in (Operation.REPLACE, Operation.ADD):
+            return step
+        if spec.handler(step.resource, step.operation) == NODE_HEALTH:
+            return step
+    return None
 
 
 def keeps_nodes(exception: ExceptionSpec) -> bool:
@@ -244,7 +251,7 @@ def spares_by_step(spec: Spec, workflow: Workflow, count: int) -> dict[str, int]
         workflow: the workflow.
         count: the number of spare nodes for each such step's jobs.
     """
-    wanted = [exception for exception in spec.exceptions if needs_spares(exception)]
+    wanted = [exception for exception in spec.exceptions if spare_step(spec, exception)]
     return {
         task.step: count
         for task in workflow.tasks
