@@ -65,6 +65,31 @@ def test_it_is_strictly_correct(
     assert (str(large) in file.read_text()) is more
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "srun -l python -m src.train --config base",
+        "srun ./in_container.sh python /workspace/src/train.py",
+        'srun python "$CODE"/src/train.py',
+        "bash steps/main.sh",
+        "horovodrun -np 4 python other.py",
+        "srun ./app input.dat",
+    ],
+)
+def test_a_program_that_trains_is_found_behind_modules_containers_and_scripts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("src", "steps"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "src" / "train.py").write_text("jax.distributed.initialize()\n")
+    (tmp_path / "train.py").symlink_to("src/train.py")
+    (tmp_path / "steps" / "main.sh").write_text("bash steps/main.sh again\nsrun python src/train.py\n")
+    (tmp_path / "job.sh").write_text(f"#!/bin/bash\n#SBATCH -N 2\n{command}\n")
+    assert init("job.sh")[0] == 0
+    assert ("EXCEPTION ENDED" in (tmp_path / "job.esl").read_text()) is ("./app" not in command)
+
+
 def test_nothing_is_overwritten_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.sh").write_text(SCRIPT)

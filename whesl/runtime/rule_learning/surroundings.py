@@ -17,9 +17,11 @@ from whesl.runtime.rule_learning.reading import run_of
 
 # Words of scripts and programs in which several processes train together, and go on from checkpoints.
 _TRAINS = re.compile(
-    r"\b(?:torchrun|torch\.distributed|init_process_group|accelerate|deepspeed|(?:pytorch_)?lightning|MASTER_ADDR)\b"
+    r"\b(?:torchrun|torch\.distributed|init_process_group|accelerate|deepspeed|(?:pytorch_)?lightning|MASTER_ADDR"
+    r"|jax\.distributed|horovod(?:run)?|ray\.train)\b"
 )
-_PROGRAM = re.compile(r"[\w./-]+\.py\b")
+_PROGRAM = re.compile(r"[\w./-]+\.(?:py|sh)\b|(?<= -m )[\w.]+")  # a file, or a module
+_PROGRAMS = 20  # programs of a script that are read at most
 _SPACES = ("SCRATCH", "WORK", "PROJECT")  # variables with a user's own directories at many sites
 
 
@@ -55,11 +57,26 @@ def found(
 
 
 def _trains(study: Path) -> bool:
-    """Whether a script, or a Python program that it names, trains on several processes."""
-    text = study.read_text(errors="replace")
-    programs = (study.parent / name for name in set(_PROGRAM.findall(text)))
-    texts = (program.read_text(errors="replace") for program in programs if program.is_file())
-    return any(map(_TRAINS.search, (text, *texts)))
+    """Whether a script, or a program that it starts, trains on several processes."""
+    files = [study]
+    for file in files:  # the list grows
+        text = file.read_text(errors="replace")
+        if _TRAINS.search(text):
+            return True
+        found = (_program(study.parent, name) for name in _PROGRAM.findall(text))
+        files += [each for each in dict.fromkeys(found) if each is not None and each not in files]
+        del files[_PROGRAMS:]
+    return False
+
+
+def _program(directory: Path, name: str) -> Path | None:
+    """Return the file of a program or module, None where it is not in a directory.
+
+    A name that begins with a variable, or with a directory of a container, counts by its last part.
+    """
+    module = directory / f"{name.replace('.', '/')}.py"
+    places = (directory / name, directory / Path(name).name, module)
+    return next((place for place in places if place.is_file()), None)
 
 
 def named(globs: Sequence[str]) -> list[str]:
