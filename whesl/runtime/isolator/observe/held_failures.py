@@ -17,7 +17,7 @@ from whesl.runtime.isolator.observe.observer import Observer
 if TYPE_CHECKING:
     from whesl.runtime.diagnose.attempt_cause import AttemptCause
 
-PLACED = 5.0  # seconds until the output is searched for the node of a fault
+PLACED = 15.0  # seconds until the output is searched for the node of a fault: a rank may end slowly
 LIMIT = 10.0  # seconds for which a failure is held back at most, from the search on
 _LOOK = 0.1  # seconds between two looks at the diagnosis
 
