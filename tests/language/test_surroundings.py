@@ -159,6 +159,18 @@ def test_a_pattern_in_a_traced_command(place: Path, capsys: pytest.CaptureFixtur
         ("srun ./a", 'LOG "step" output TIMEOUT 599', None),
         ("srun ./a", 'JOB EXCEPTION "exec"', "ESL095"),
         ("flux run ./a", 'JOB EXCEPTION "exec"', None),
+        ("exec > >(tee -a run.log) 2>&1\nsrun ./a", 'LOG "FATAL" stdout', None),
+        ("srun ./a 2> >(tee err.log >&2)", 'LOG "FATAL" stderr', None),
+        ("srun ./a > >(cat > run.log)", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun -n 4 -o run.log ./a", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun -n 4 ./a -o run.log", 'LOG "FATAL" stdout', None),
+        ("srun ./a", 'LOG "FATAL" file "out/a.log"', "ESL081"),
+        ("D=out\nmkdir -p $D\ncd $D\nsrun ../a > a.log", 'LOG "FATAL" file "out/a.log"', None),
+        ("install -d -m 700 out/logs\nsrun ./a", 'LOG "FATAL" file "out/logs/a.log"', None),
+        ("srun ./a --log-dir=out", 'LOG "FATAL" file "out/a.log"', None),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOB_ID.log"', None),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOBB_ID.log"', "ESL086"),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_ARRAY_TASK_ID.log"', "ESL086"),
     ],
 )
 def test_what_the_script_does_with_output_and_status(
@@ -172,6 +184,32 @@ def test_what_the_script_does_with_output_and_status(
     (place / "run.sh").write_text("#!/usr/bin/perl\n#SBATCH -N 4\nsystem('srun ./a > a.log 2>&1 || true');\n")
     others = check(place, capsys, step, "--workflow", place / "run.sh")
     assert {each["code"] for each in others}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
+
+
+def test_elements_of_an_array_have_files_of_their_own(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "run.sh").write_text("#!/bin/sh\n#SBATCH -a 1-2\nsrun ./a\n")
+    rule = f'{DETECT}LOG "FATAL" file "a%s.log"\n{RECOVER}JOB JOB.REPLACE'
+    assert check(place, capsys, rule % "_$SLURM_ARRAY_TASK_ID", "--workflow", place / "run.sh") == []
+    (found,) = check(place, capsys, rule % "", "--workflow", place / "run.sh")
+    assert found["code"] == "ESL082"
+
+
+def test_several_scripts_are_one_workflow(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last --workflow alone counted, so that the jobs of the others were unknown."""
+    scripts = [str(place / "run.sh"), f"{place}/post.sh:after=run"]
+    for name in ("run", "post"):
+        (place / f"{name}.sh").write_text(SCRIPT)
+    rule = f"DECLARE EXCEPTION OWN JOB_LEVEL JOB [%s] ELSE FAIL\n{DETECT}EXIT CODE 1\n"
+    rule += "EXCEPTION DETECTION OWN EXIT CODE 1"
+    for options in (["--workflow", scripts[0], "--workflow", scripts[1]], scripts):
+        check(place, capsys, rule % "post", *options)
+    (place / "rules.esl").write_text(f"{HEADER}{rule % 'other'}\n")
+    assert call("check", place / "rules.esl", *scripts) == 1
+    assert "has no job other" in "".join(capsys.readouterr())
+    assert call("check", *scripts) == 2
+    assert "no rules are given" in capsys.readouterr().err
 
 
 def test_a_script_of_other_bytes_is_read(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

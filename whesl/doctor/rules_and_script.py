@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from whesl.doctor import script_facts
+from whesl.doctor.script_facts import UNKNOWN
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
 from whesl.language.patterns_and_places import Pattern, Span, Stream
@@ -62,8 +63,9 @@ class ScriptChecks:
         self._for_slurm = bool(header) and "flux" not in commands
 
     def writes(self, path: str) -> bool:
-        """Whether the script itself writes a file of this path."""
-        return posixpath.normpath(path) in self._facts.written
+        """Whether the script itself writes a file of this path, or makes its directory."""
+        place = posixpath.normpath(path)
+        return place in self._facts.written or posixpath.dirname(place) in self._facts.made
 
     def findings(self, detection: Kind) -> Iterator[Unfit]:
         """Yield what does not fit in a detection."""
@@ -103,10 +105,13 @@ class ScriptChecks:
     def _sent_elsewhere(self, stream: Stream, span: Span, patterns: Sequence[Pattern]) -> Iterator[Unfit]:
         """Find streams to which nothing of the script's programs comes, and no line of the script's own."""
         stdout, stderr = self._facts.output
-        file = {Stream.STDOUT: stdout, Stream.STDERR: stderr}.get(stream, stdout if stdout and stderr else "")
-        if not file or any(found_in(pattern, line) for pattern in patterns for line in self._lines):
+        both = stdout if not stderr.own and stderr.file != UNKNOWN else stderr
+        sink = {Stream.STDOUT: stdout, Stream.STDERR: stderr}.get(stream, both)
+        if any(found_in(pattern, line) for pattern in patterns for line in self._lines):
             return
-        said = patterns[0].text if patterns else "SILENCE"
+        if sink.own or sink.file == UNKNOWN:
+            return
+        said, file = patterns[0].text if patterns else "SILENCE", sink.file
         message = f"the script sends this output of {self._facts.program} to {file}: nothing of it comes here"
         hint = f'write file "{file}"' if patterns else f'write LOG "..." file "{file}" TIMEOUT'
         yield Unfit("ESL096", message, hint, span, said)

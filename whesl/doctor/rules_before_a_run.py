@@ -107,5 +107,5 @@ def _here(file: str, name: str, spares: int) -> list[str]:
     workflow = Workflow(id="exec", name="exec", wms="", root=here, tasks=(task,))
     texts = {} if is_compiled(content) else {str(path): content.decode("utf-8", "replace")}
     left = max(0, nodes - task.nodes) if nodes else None  # outside a job the number of nodes is not known
-    found = Surroundings(spec, path, texts, workflow, Path(here), left, os.environ).findings()
+    found = Surroundings(spec, path, texts, workflow, Path(here), left, os.environ, in_job=True).findings()
     return brief(file, found)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whesl.doctor.job_variables import JOB_VARIABLES
 from whesl.language.detections.base import DiskMetric, Kind
 from whesl.language.diagnostics import Diagnostic, Severity, lines_of
 from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from whesl.doctor.rules_and_script import ScriptChecks
 
 _GLOB = frozenset("*?[")
+_OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
@@ -40,6 +43,7 @@ class Surroundings:
         spares: the number of spare nodes of each job of the workflow, None when it is not known.
         environment: the variables.
         commands: the texts of the workflow's scripts, or of its study.
+        in_job: whether the environment is that of the task already, not that in which it is submitted.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Surroundings:
         spares: int | None,
         environment: Mapping[str, str],
         commands: str = "",
+        in_job: bool = False,
     ) -> None:
         self._spec = spec
         self._file = file
@@ -60,6 +65,7 @@ class Surroundings:
         self._workspace = workspace
         self._spares = spares
         self._environment = environment
+        self._in_job = in_job
         self._script = _script_checks(commands, workflow) if commands else None
 
     def findings(self) -> list[Diagnostic]:
@@ -81,7 +87,10 @@ class Surroundings:
                 yield self._finding("ESL077", error.message, error.hint, None, said)
 
     def _variables(self) -> Iterator[Diagnostic]:
+        array = self._workflow is None or any(task.instance for task in self._workflow.tasks)
         for each in expanded(self._spec, self._environment)[1]:
+            if not self._in_job and each.name in JOB_VARIABLES and (array or "_ARRAY_" not in each.name):
+                continue  # each job has it, the host where jobs are submitted has not
             name, _, line = each.place.rpartition(":")
             file = None if name == self._spec.file else name
             span = Span(line=int(line), column=1, end_line=int(line), end_column=2, file=file)
@@ -166,10 +175,8 @@ class Surroundings:
                 return
 
     def _file_shared(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
-        if (
-            path.startswith(("/", "~", "$")) or len(tasks) < 2
-        ):  # absolute paths, and those of a single task, were checked without a workflow
-            return
+        if path.startswith(("/", "~", "$")) or len(tasks) < 2 or _OF_ONE_JOB.search(path):
+            return  # absolute paths, and those of a single task, were checked without a workflow
         places: dict[str, str] = {}
         for task in tasks:
             other = places.setdefault(task.workspace, task.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,12 +30,12 @@ _FILE = click.Path(path_type=Path)
 def check(
     *,
     files: tuple[Path, ...] = argument(nargs=-1, required=True, type=RULES),
-    study: Path | None = option(
-        None,
-        "A study or batch script; the jobs that exceptions name have to be in it.",
+    studies: tuple[str, ...] = option(
+        (),
+        "A study or batch script; the jobs that exceptions name have to be in it. Once for each of several"
+        " scripts, with :after= and :with= as for whesl run.",
         "STUDY",
         "--workflow",
-        type=_FILE,
     ),
     workspace: Path | None = option(
         None,
@@ -52,19 +53,26 @@ def check(
     """Find everything that is wrong with specifications.
 
     Paths, variables and handlers are looked for on this host. With --workflow, lines of the study that meet
-    what wrapping changes are named, too.
+    what wrapping changes are named, too. Files that begin with #! are scripts, without --workflow, too.
 
     Exit status: 0 clean (warnings are allowed unless --strict), 1 errors, 2 a file cannot be read.
     """
     from whesl.language.diagnostics import Severity
     from whesl.language.result import render_all
 
-    workflow = read_workflow(study) if study is not None else None
+    scripts = [str(file) for file in files if _is_script(str(file))]
+    files = tuple(file for file in files if str(file) not in scripts)
+    if not files:
+        raise UsageError("no rules are given", hint="whesl check RULES --workflow STUDY")
+    sources = (*studies, *scripts)
+    workflow = read_workflow(*sources) if sources else None
+    texts = [_text(source) for source in sources]
+    commands = "\n".join(texts)
     # All files are read before the first finding is printed, so that a wrong file name is not overlooked.
     contents = [(file, language.read_file(file)) for file in files]
     results = [
         _with_surroundings(
-            language.parse(content, str(file), workflow), file, workflow, workspace, spares, study
+            language.parse(content, str(file), workflow), file, workflow, workspace, spares, commands
         )
         for file, content in contents
     ]
@@ -76,7 +84,7 @@ def check(
             lines += count
             wrong += failures
     ok = all(result.ok and not (strict and result.diagnostics) for result in results) and not wrong
-    notices = _notices(study) if study is not None else []
+    notices = [each for pair in zip(sources, texts, strict=True) for each in _notices(*pair)]
     if as_json:
         found = [diagnostic.as_json() for result in results for diagnostic in result.diagnostics]
         click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong, "notices": notices}, indent=2))
@@ -106,15 +114,13 @@ def _with_surroundings(
     workflow: Workflow | None,
     workspace: Path | None,
     spares: int | None,
-    study: Path | None,
+    commands: str,
 ) -> Result:
     """Add warnings about paths, variables and handlers that do not fit this host."""
     from whesl.doctor.rules_on_this_host import Surroundings
-    from whesl.managers.workflow.port import text_of
 
     if result.spec is None:
         return result
-    commands = text_of(study) if study is not None else ""
     here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ, commands)
     return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *here.findings()))
 
@@ -162,20 +168,33 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
     ]
 
 
-def _notices(study: Path) -> list[str]:
-    """Return the lines of a study or script that wrapping affects, a sentence each."""
+def _is_script(source: str) -> bool:
+    """Whether a file begins with the name of an interpreter, as scripts do and rules do not."""
+    file = Path(re.split(":(?:after|with)=", source)[0])
+    return file.is_file() and file.read_bytes()[:2] == b"#!"
+
+
+def _text(source: str) -> str:
+    from whesl.managers.workflow import file_of
     from whesl.managers.workflow.port import text_of
+
+    return text_of(file_of(source))
+
+
+def _notices(source: str, text: str) -> list[str]:
+    """Return the lines of a study or script that wrapping affects, a sentence each."""
+    from whesl.managers.workflow import file_of
     from whesl.managers.workflow.wrapping_changes import concerning
 
-    return [notice.sentence(str(study)) for notice in concerning(text_of(study))]
+    return [notice.sentence(str(file_of(source))) for notice in concerning(text)]
 
 
-def read_workflow(study: Path) -> Workflow:
-    """Read the workflow that jobs are looked up in."""
+def read_workflow(*sources: str | Path) -> Workflow:
+    """Read the workflow, of one file or of several scripts, that jobs are looked up in."""
     try:
         from whesl.managers.workflow import verified
     except ImportError as error:
         raise WheslError(
             f"this installation cannot read workflows ({error})", hint="check without --workflow"
         ) from error
-    return verified(study)
+    return verified(*sources)

@@ -88,12 +88,12 @@ def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
     return recognise(sources[0]).read(sources, workflow=workflow)
 
 
-def verified(path: str | Path) -> Workflow:
-    """Return the workflow in a file, after a check by its own manager where the manager has one.
+def verified(path: str | Path, *more: str | Path) -> Workflow:
+    """Return what ``read`` returns, after a check by the workflow's own manager where the manager has one.
 
     Raises UsageError for a file that is no workflow, or that its manager refuses.
     """
-    workflow = read(path)
+    workflow = read(path, *more)
     manager_of_it = recognise(str(path))
     if isinstance(manager_of_it, Verifies):
         manager_of_it.verify(str(path), os.environ)
