@@ -11,7 +11,7 @@ import msgspec
 from tests.neutrality.records import Outcome
 from whesl.managers.resource.hostlist import expand
 
-# Fields of ``scontrol show job``: ids, times, and what says only when somebody looked.
+# Fields of ``scontrol show job``: ids, times, what says only when somebody looked, and how it was submitted.
 IGNORED = frozenset(
     [
         "JobId",
@@ -36,14 +36,16 @@ IGNORED = frozenset(
         "Power",
         "Deadline",
         "SchedNodeList",
+        "SubmitLine",  # from 25.11 on; other fields tell what an option that was added does
     ]
 )
-# Variables whose value is a process, a moment or a place of each run.
+# Variables whose value is a process, an id, a moment or a place of each run.
 VOLATILE = frozenset(
     (
         *("SLURM_TASK_PID", "SLURM_SRUN_COMM_PORT", "SLURM_SRUN_COMM_HOST", "SLURM_STEP_LAUNCHER_PORT"),
         *(
             "SLURM_LAUNCH_NODE_IPADDR",
+            "SLURM_JOB_SLUID",
             "SLURM_JOB_START_TIME",
             "SLURM_JOB_END_TIME",
             "SRUN_DEBUG",

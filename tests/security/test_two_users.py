@@ -76,7 +76,7 @@ def test_a_stranger_that_carries_the_mark_is_nobody_s_process(
 SET_UID = """\
 cd {place}
 if [ "$WHESL_RESTART_COUNT" = 0 ]; then
-  (sleep 3; echo called) &
+  (while [ ! -e seen ]; do sleep 0.1; done; echo called) &
   srun env -i ./set-uid 300
 else
   srun bash -c 'echo "attempt 1 on $(hostname)"; pgrep -x set-uid | sed "s/^/old one: /"; exit 0'
@@ -242,6 +242,7 @@ def test_a_set_uid_program_does_not_outlive_its_attempt(
         assert user.whesl("coordinator", "start").returncode == 0
         user.submit(SET_UID)
         bed.wait_for(lambda: set_uids() == [(user.uid, 0)] * 2, "both ranks")
+        (user.place / "seen").touch()
         bed.wait_for(user.ended, "the end")
         assert "status 0" in user.text()
         assert user.text().count("attempt 1 on") == 2
