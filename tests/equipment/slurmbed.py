@@ -483,8 +483,7 @@ class SlurmBed(Bed):
 def _least_timeout(release: Release) -> int:
     """Return the seconds below which a release takes nodes that answer for dead.
 
-    23.11 and 24.05 count answers to their pings only when each dead node was tried for ten seconds: beside
-    one dead node, 6 s were too few, and beside six of them, 12 s.
+    23.11 and 24.05 count answers only when each dead node was tried for ten seconds: 12 s were too few.
     """
     return 20 if (22, 5) < release < (24, 11) else 0
 
