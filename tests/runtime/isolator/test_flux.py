@@ -39,7 +39,6 @@ EXCEPTION DETECTION NODELOST NODE DOWN
 EXCEPTION DETECTION NODELOST JOB EXCEPTION "exec" SEVERITY 0
 EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
 """
-DOWN = NODELOST.replace('EXCEPTION DETECTION NODELOST JOB EXCEPTION "exec" SEVERITY 0\n', "")
 UNHEALTHY = """\
 DECLARE EXCEPTION UNHEALTHY JOB_LEVEL JOB [app] RAISE "whesl-unhealthy"
 EXCEPTION DETECTION UNHEALTHY JOB EXCEPTION "node-health" SEVERITY 2
@@ -333,7 +332,7 @@ def test_a_lost_node_ends_only_the_tasks_whose_jobs_run_on_it(bed: FluxBed, tmp_
     lines, made = [], []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        task = Protected(bed, tmp_path / name, DOWN, used=1, submit=False, part=False)
+        task = Protected(bed, tmp_path / name, NODELOST, used=1, submit=False, part=False)
         job = tmp_path / name / "job.sh"
         job.write_text(job.read_text().replace(f"{tmp_path}/{name}/home", f"{tmp_path}/home"))
         lines += [f"sh {job} &", f"until grep -q attempt {task.out}; do sleep 0.1; done"]

@@ -14,24 +14,29 @@ import pytest
 from tests import waiting
 from tests.runtime.isolator.conftest import make_setup
 from tests.runtime.node_agent.started import Start, start, token
-from whesl.managers.resource.port import NodeEvent, Step, StepRequest
+from whesl.managers.resource.port import NodeEvent, Step, StepPlace, StepRequest
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 from whesl.model.states import NodeState
 from whesl.runtime.isolator.core.events_and_commands import (
     Event,
+    JobExceptionSeen,
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
+    StepsSeen,
 )
+from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes import (
     fence_confirmation,
     isolator_host_fencing,
     manager_node_states,
+    node_claims,
     node_fencing,
 )
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.node_fencing import Nodes
+from whesl.runtime.isolator.nodes.step_places import StepPlaces
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.node_agent.fencing import attempt_processes
 
@@ -125,7 +130,7 @@ class Shell:
 
     def explained(self, attempt: int) -> bool:
         self.turn()
-        return not self.nodes.may_tell_more(attempt, time.monotonic())
+        return not self.nodes.may_tell_more(attempt, ("n1", "n2"), time.monotonic())
 
 
 @pytest.fixture
@@ -158,7 +163,7 @@ def test_a_node_that_hears_nobody_calls_no_other_node_lost(
         while time.monotonic() < began + 1.0:
             shell.turn()
             time.sleep(0.02)
-        assert not shell.events and shell.nodes.may_tell_more(1, time.monotonic() + 100.0)
+        assert not shell.events and shell.nodes.may_tell_more(1, ("n1", "n2"), time.monotonic() + 100.0)
         patched.undo()
 
         def lost() -> bool:
@@ -168,6 +173,35 @@ def test_a_node_that_hears_nobody_calls_no_other_node_lost(
         waiting.until(lost, "a loss", PATIENCE)
         (seen,) = (event for event in shell.events if isinstance(event, NodeSeen))
         assert (seen.node, seen.state, seen.source) == ("n2", NodeState.DOWN, "agent")
+
+
+def test_an_exception_that_names_a_node_waits_until_the_steps_places_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task beside another one asked for a spare of all nodes of their instance, and failed without one."""
+    setup = make_setup(nodes=("n1", "n2"), account=str(tmp_path))
+
+    class Located(Asked):
+        def step_places(self) -> list[StepPlace]:
+            return [StepPlace(0, ("n1",), f"{token_prefix(setup)}.1"), StepPlace(0, ("n2",), "another's")]
+
+    monkeypatch.setattr(node_claims, "neighbours", lambda *_: True)
+    events: list[Event] = []
+    job = Job(setup=setup, command=("true",))
+    places = StepPlaces(Located(), job, str(tmp_path), events.append)  # type: ignore[arg-type]  # a stand-in
+    with contextlib.closing(places):
+        seen = JobExceptionSeen(
+            job_id="f1", exception_type="exec", severity=0, note="", time=0.0, nodes=("n1",)
+        )
+        places.tell(seen)
+        assert not events
+
+        def told() -> bool:
+            places.poll(time.monotonic(), unattended=False)
+            return bool(events)
+
+        waiting.until(told, "an answer", PATIENCE)
+    assert events == [StepsSeen(own=("n1",), others=("n2",)), seen]
 
 
 def test_a_node_s_state_comes_with_the_resource_manager_s_reason(
@@ -227,6 +261,26 @@ def test_a_success_beside_a_node_without_an_agent_waits_for_the_manager_s_word(
     assert not judged()
     waiting.until(judged, "an answer", PATIENCE)
     assert [event.node for event in shell.events if isinstance(event, NodeSeen)] == ["n2"]
+
+
+@pytest.mark.parametrize("seen", [None, False])
+def test_a_failure_beside_a_node_without_an_agent_waits_until_the_node_is_seen(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, seen: bool | None
+) -> None:
+    """srun could not start on a node that had just died, and its failure was judged before Slurm said so."""
+    monkeypatch.setattr(manager_node_states, "ANSWER_LIMIT", 0.0)
+    monkeypatch.setattr(shell.allocation, "gone", lambda _: seen, raising=False)
+    shell.nodes._missed_by = math.inf  # rules act on lost nodes
+    assert not shell.explained(1)
+    if seen is None:
+        answered = shell.nodes._states.answered
+        waiting.until(lambda: shell.nodes._states.answered > answered, "an answer", PATIENCE, shell.turn)
+        assert not shell.explained(1)
+        monkeypatch.setattr(shell.allocation, "node_states", lambda: {"n2": NodeState.DOWN})
+        shell.nodes._states.due = 0.0
+    waiting.until(lambda: shell.explained(1), "what became of the node", PATIENCE)
+    lost = [event.node for event in shell.events if isinstance(event, NodeSeen)]
+    assert lost == (["n2"] if seen is None else [])
 
 
 def test_a_success_on_the_isolator_s_own_node_alone_waits_for_nobody(shell: Shell) -> None:

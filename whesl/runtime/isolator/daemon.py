@@ -151,7 +151,7 @@ class Daemon:
         )
         listen = matter(job.setup)
         self._manager_events = ManagerEvents(
-            allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen
+            allocation, self._asker, self._nodes.places.tell, self._nodes.hear, listen=listen
         )
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
@@ -314,7 +314,7 @@ class Daemon:
         """Whether an attempt's failure waits, for a limited time, for reports that explain it."""
         now = time.monotonic()
         explained = self._observer.hears_job_exceptions and self._manager_events.may_tell_more(number, now)
-        return self._nodes.may_tell_more(number, now) or explained
+        return self._nodes.may_tell_more(number, self._state.nodes.active, now) or explained
 
     def _may_be_signalled(self, code: int) -> bool:
         """Whether a keeper that is still loading may pass on the signal that ended the attempt."""

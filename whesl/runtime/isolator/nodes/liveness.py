@@ -116,6 +116,18 @@ class Silence:
         if peer is not None and peer.closed is None:
             peer.closed = peer.look_at = now
 
+    def missed(self, nodes: Iterable[str], now: float) -> bool:
+        """Whether an agent was never heard on a node that may be dead; the nodes' daemons are looked at.
+
+        Args:
+            nodes: the nodes that count.
+            now: the present time.
+        """
+        never = [node for node in nodes if node in self._peers and not self._peers[node].heard]
+        for node in never:
+            self.closed(node, now)
+        return any(not self._peers[node].lost and not self._peers[node].unheld for node in never)
+
     def doubtful(self, now: float) -> list[str]:
         """Return the nodes on which the resource manager's daemon has to be looked at now.
 
@@ -147,7 +159,7 @@ class Silence:
             peer.unheld = peer.unheld or gone is False
             if peer.looks < len(LOOKS):
                 peer.look_at = peer.closed + LOOKS[peer.looks]
-            elif peer.unheld:
+            elif peer.unheld and peer.heard:
                 peer.look_at = now + min(now - peer.closed, LOOK_SELDOM)
         elif peer.first_gone is None:
             peer.first_gone = now
@@ -173,18 +185,19 @@ class Silence:
         """
         found = []
         for node, peer in self._peers.items():
-            if step_over and not peer.lost:
+            if step_over and peer.heard and not peer.lost:
                 peer.excused = True
-            if peer.lost or not peer.heard:
+            if peer.lost or not (peer.heard or peer.dead):
                 continue
             reason = ""
             silent = min(now, listened) - max(peer.heard, self._since)
-            if silent >= self._limit:
+            if peer.heard and silent >= self._limit:
                 reason = f"no heartbeat for {silent:.1f} s"
             elif peer.excused:
                 continue
             elif peer.dead:
-                reason = "its agent's connection closed, and the resource manager's daemon has ended"
+                reason = "its agent's connection closed" if peer.heard else "no agent was heard"
+                reason += ", and the resource manager's daemon has ended"
             elif peer.closed is not None and now >= max(peer.closed + self._grace, self._settled):
                 reason = "its agent's connection closed"
             if reason:
@@ -208,7 +221,8 @@ class Silence:
     def undecided(self) -> bool:
         """Whether the connection of any agent has closed, and the loss of its node is not decided yet."""
         return any(
-            peer.closed is not None and not peer.lost and not peer.excused for peer in self._peers.values()
+            peer.heard and peer.closed is not None and not peer.lost and not peer.excused
+            for peer in self._peers.values()
         )
 
     def is_lost(self, node: str) -> bool:

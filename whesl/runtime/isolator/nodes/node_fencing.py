@@ -50,6 +50,8 @@ REPEAT = 0.1  # seconds between two requests to kill, while a launcher may end b
 LAUNCHER_PATIENCE = 0.5
 # Seconds after a launcher's end within which the loss of a node that has caused the end is reported.
 HEARING = 0.15
+# Seconds from the isolator's start within which a node without an agent may be one that has died.
+MISSED_LIMIT = 60.0
 
 
 class Nodes:
@@ -96,10 +98,12 @@ class Nodes:
         self._held_signal = HeldSignal()
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
-        self._places = StepPlaces(allocation, job, str(directory.path), feed)
+        self.places = StepPlaces(allocation, job, str(directory.path), feed)
         self._check_at: float | None = None
         self._ending = 0  # the last attempt that the isolator has decided to end
         self._heard_by = 0.0
+        of_nodes = any(one.of_nodes for exception in setup.exceptions() for one in exception.detections)
+        self._missed_by = time.monotonic() + MISSED_LIMIT if of_nodes else 0.0
         self._cut_off = False  # whether neither agents nor the resource manager are heard
         self.suspension = Suspension(allocation)
         self._agents: Agents | None = None
@@ -136,7 +140,7 @@ class Nodes:
         """The sockets and descriptors to poll for reading."""
         return (
             *self.suspension.sockets,
-            *self._places.sockets,
+            *self.places.sockets,
             *(self._agents.sockets if self._agents else ()),
         )
 
@@ -149,9 +153,9 @@ class Nodes:
         """Return when ``poll`` has to be called at the latest, monotonic seconds."""
         times = [self._states.due] if self._remote else []
         times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
-        times += [self._heard_by] if now < self._heard_by else []
+        times += [time for time in (self._heard_by, self._missed_by) if now < time]
         times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
-        times.append(self._places.next_deadline())
+        times.append(self.places.next_deadline())
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -168,13 +172,13 @@ class Nodes:
             if isinstance(fact, NodeLost):
                 self._states.due = now
                 down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
-                self._places.tell(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
+                self.places.tell(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
             elif isinstance(fact, NodeUp):
-                self._places.tell(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
+                self.places.tell(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
                 self._came_back(fact.node)
             else:
                 self._hear_agent(fact.peer, fact.message)
-        self._places.poll(now, unattended=self._agents is None or bool(self._silence.never_heard()))
+        self.places.poll(now, unattended=self._agents is None or bool(self._silence.never_heard()))
         self._probe.poll(now)
         self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -210,21 +214,27 @@ class Nodes:
         for token in self._owed.pop(node, ()):
             self._agents.kill(node, token)
 
-    def may_tell_more(self, attempt: int, now: float) -> bool:
+    def may_tell_more(self, attempt: int, used: Sequence[str], now: float) -> bool:
         """Whether an attempt's failure has to wait, for a limited time, for reports on the nodes.
 
-        A launcher ends at the moment when a node dies or is called down, before the isolator hears of that.
+        A launcher ends at the moment when a node dies or is called down, before the isolator hears of that;
+        or it cannot start on a dead node, which the resource manager calls down much later.
 
         Args:
             attempt: the attempt's number.
+            used: the nodes that the attempt ran on.
             now: monotonic seconds.
         """
         if not self._remote:
             return False
-        if self._states.at_end(attempt, now, ours=self._ending == attempt):
+        ours = self._ending == attempt
+        if self._states.at_end(attempt, now, ours=ours):
             self._heard_by = now + HEARING
-        also = self._silence.undecided() or self._places.holds or now < self._heard_by
-        return self._cut_off or self._states.waits(now, also=also)
+        also = self._silence.undecided() or self.places.holds or now < self._heard_by
+        if self._cut_off or self._states.waits(now, also=also):
+            return True
+        up = [node for node in used if not self._states.down(node)]
+        return now < self._missed_by and not ours and self._silence.missed(up, now)
 
     def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
         """Whether an attempt's success has to wait, for a limited time, for a report on its nodes.
@@ -241,7 +251,7 @@ class Nodes:
         if all(there) and not self._silence.undecided():
             return False
         self._states.at_end(attempt, now, ours=self._ending == attempt)
-        return self._states.waits(now, also=self._places.holds)
+        return self._states.waits(now, also=self.places.holds)
 
     def probe(self, attempt: int, token: str, runner: int | None) -> None:
         """Look for an attempt's program until it is seen; ProgramSeen follows.
@@ -264,7 +274,7 @@ class Nodes:
         if state is NodeState.UP and self._silence.is_lost(node):
             # The resource manager's reports are late: a silent node is up only when its agent is heard.
             return
-        self._places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
+        self.places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
     # Fencing -----------------------------------------------------------------------------------------
 
@@ -277,7 +287,7 @@ class Nodes:
             runner: the process number of the attempt's runner, None when not known.
         """
         self._ending = command.attempt
-        self._places.forget()
+        self.places.forget()
         self._probe.end()
         if self._stacks is not None:
             self._deferred = (command, token, runner)
@@ -315,9 +325,6 @@ class Nodes:
             if self._fence is fence:
                 self._fence_again(fence, time.monotonic())
 
-        def launchers_ended() -> None:
-            self._worker.tell(ask_again)
-
         # Without agents, only the launcher can end its ranks on the other nodes, so it is asked to end.
         gentle = bool(self._remote) and self._agents is None
         # A launcher would wait for the ranks of a lost node in use, so it is given no time.
@@ -330,7 +337,7 @@ class Nodes:
                 open_below=command.open_below,
                 gentle=gentle,
                 patience=patience,
-                launchers_ended=launchers_ended,
+                launchers_ended=lambda: self._worker.tell(ask_again),
             )
             # The script is dead now: jobs that it has just submitted are ended, and processes killed again.
             if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
@@ -488,6 +495,6 @@ class Nodes:
     def close(self) -> None:
         """Stop asking the resource manager, and dismiss the agents."""
         self.suspension.close()
-        self._places.close()
+        self.places.close()
         if self._agents is not None:
             self._agents.close()

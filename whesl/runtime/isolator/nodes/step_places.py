@@ -1,7 +1,7 @@
 """The nodes of steps, asked before a node's loss is reported to a task that may use any node of its job.
 
 The resource manager is asked only where other tasks run in the job, by the allocation's account of nodes.
-Reports on nodes that come meanwhile wait behind the loss.
+Events that come meanwhile wait behind the loss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from whesl.managers.resource.port import Allocation, LocatesSteps
 from whesl.model.errors import WheslError
-from whesl.runtime.isolator.core.events_and_commands import Event, NodeSeen, StepsSeen
+from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, NodeSeen, StepsSeen
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes import node_claims
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
@@ -42,12 +42,13 @@ class StepPlaces:
     ) -> None:
         self._manager: LocatesSteps | None = None
         self._worker: Worker | None = None
-        if job.setup.account and not job.setup.active and isinstance(allocation, LocatesSteps):
+        shares = job.setup.account and len(job.setup.nodes) > 1 and not job.setup.active
+        if shares and isinstance(allocation, LocatesSteps):
             self._manager, self._worker = allocation, Worker()
         self._account, self._directory = job.setup.account, directory
         self._prefix = token_prefix(job.setup)
         self._feed = feed
-        self._held: list[NodeSeen] = []
+        self._held: list[Event] = []
         self._answer_by = math.inf
         self._asking = False
         self._look_at = 0.0
@@ -71,9 +72,11 @@ class StepPlaces:
         """Return when ``poll`` has to be called at the latest, monotonic seconds."""
         return self._answer_by
 
-    def tell(self, event: NodeSeen) -> None:
-        """Feed a report on a node; a loss waits for the resource manager's answer."""
-        if self._manager is None or not (self._held or event.state.unusable):
+    def tell(self, event: Event) -> None:
+        """Feed an event; a node's loss, and an exception that names a node, wait for the manager's answer."""
+        lost = isinstance(event, NodeSeen) and event.state.unusable
+        lost = lost or (isinstance(event, JobExceptionSeen) and bool(event.nodes))
+        if self._manager is None or not (self._held or lost):
             self._feed(event)
             return
         if not self._held:
