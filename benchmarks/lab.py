@@ -29,7 +29,7 @@ from measure import Figure, NotHereError, run_parts, scratch
 from numpy.typing import NDArray
 
 from whesl.lab.readers import swf
-from whesl.lab.simulators.cluster import policy_object_event_loop, simulation_records
+from whesl.lab.simulators.cluster import python_event_loop, simulation_records
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.placement.policies.easy import Easy
@@ -161,7 +161,7 @@ class Parts:
             lambda: simulate(work, nodes, "fcfs"),
             lambda: simulate(work, nodes, "conservative"),
         )
-        (policy,) = best(1, lambda: policy_object_event_loop.simulate(work, nodes, Easy()))
+        (policy,) = best(1, lambda: python_event_loop.simulate(work, nodes, Easy()))
         count, note = len(work.job), f"{self.about}, {len(work.job)} jobs"
         return [
             Figure("EASY, bare counting loop", count / bare, "jobs/s", note=note),

@@ -17,7 +17,7 @@ from pathlib import Path
 import hyperscan
 from measure import Figure, Part, Protected, arguments, run_parts, scratch, until
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.runtime.detect.matcher import compile_patterns
 
 COUNTS = (100_000, 1_000_000, 10_000_000)

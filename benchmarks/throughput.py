@@ -18,7 +18,7 @@ import hyperscan
 from measure import Figure, Part, Protected, arguments, median, run_parts, scratch
 
 from whesl.language.detections.log import LogDetection
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.rules_file import load_rules
 from whesl.language.spec import Spec
 from whesl.model.workflow import Task

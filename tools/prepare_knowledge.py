@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from whesl.runtime.diagnose.prepared import FILE, encoded, made
+from whesl.runtime.diagnose.prepared_knowledge import FILE, encoded, made
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from whesl.lab.readers import swf
-from whesl.lab.simulators.cluster import measures, policy_object_event_loop, simulation_records
+from whesl.lab.simulators.cluster import measures, python_event_loop, simulation_records
 from whesl.placement.policies.easy import Easy, may_overtake, reservation
 from whesl.placement.policies.first_free import first_free
 
@@ -45,6 +45,6 @@ if __name__ == "__main__":
     processors = int(sys.argv[2])
     work, _ = simulation_records.workload(swf.read(Path(sys.argv[1])), processors)
     for policy in (Easy(), ShortestFirst()):
-        attempts = policy_object_event_loop.simulate(work, processors, policy)
+        attempts = python_event_loop.simulate(work, processors, policy)
         figures = measures.measures(work, attempts, measures.outcome(work, attempts), processors)
         print(policy.name, {name: round(figures[name], 1) for name in ("mean_wait", "mean_bounded_slowdown")})

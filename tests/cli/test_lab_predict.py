@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from tests.prediction.failures.test_ffp import daily_machine
 from whesl.cli.group import cli
 from whesl.model.errors import UsageError
-from whesl.prediction.failures.saving import load
+from whesl.prediction.failures.predictor_files import load
 
 DAY = 86400.0
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.coordinator.world import World
 from whesl.managers.resource.port import JobRecord
-from whesl.managers.workflow.submission.once import Ledger, Submission
+from whesl.managers.workflow.submission.exactly_once_submission import Ledger, Submission
 from whesl.model.errors import TransientError
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow

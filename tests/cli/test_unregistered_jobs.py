@@ -9,7 +9,7 @@ import pytest
 
 from tests.runtime.coordinator.world import World
 from whesl.managers.resource.port import JobRecord
-from whesl.managers.workflow.submission.once import Ledger, Submission
+from whesl.managers.workflow.submission.exactly_once_submission import Ledger, Submission
 from whesl.model.states import JobState
 from whesl.runtime.coordinator.client import unregistered_jobs
 from whesl.runtime.coordinator.client.journal_state import Known

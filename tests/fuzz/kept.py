@@ -15,7 +15,7 @@ from tests.runtime.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.runtime.isolator.conftest import exception, make_setup
 from whesl.files import decode_errors
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.managers.workflow.submission import bad_nodes_file, once
+from whesl.managers.workflow.submission import bad_nodes_file, exactly_once_submission
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError
 from whesl.report.collection import gather
@@ -239,7 +239,7 @@ def files(data: bytes) -> None:
         bad_nodes_file.bad_nodes_file(home).write_bytes(data)
         bad_nodes_file.read(home, NOW)
         submissions = home / "ledger"
-        ledger = once.Ledger(submissions, "t")
+        ledger = exactly_once_submission.Ledger(submissions, "t")
         with ledger.locked():
             pass
         for path in submissions.glob("*.lock"):

@@ -17,7 +17,12 @@ from whesl.managers.workflow.maestro import study
 from whesl.managers.workflow.maestro.expand import expand
 from whesl.managers.workflow.maestro.manager import Maestro
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions
-from whesl.managers.workflow.submission import flux_directives, jobspec, once, sbatch_options
+from whesl.managers.workflow.submission import (
+    exactly_once_submission,
+    flux_directives,
+    jobspec,
+    sbatch_options,
+)
 from whesl.model.errors import WheslError
 
 _PLACE = tempfile.TemporaryDirectory(prefix="w")
@@ -78,7 +83,7 @@ def submission(data: bytes) -> None:
     text = text_of(data)
     call = sbatch_options.parse_call(text.split("\n"))
     assert len(call.words) <= len(text.split("\n"))
-    once.job_id(text)
+    exactly_once_submission.job_id(text)
     with contextlib.suppress(WheslError):
         spec = _jobspec(text)
         jobspec.is_instance(spec)

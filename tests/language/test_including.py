@@ -12,7 +12,7 @@ from whesl.language import library
 from whesl.language.compiler.includes import MAX_DEPTH, MAX_FILES
 from whesl.language.detections.log import LogDetection
 from whesl.language.diagnostics import Diagnostic
-from whesl.language.patterns_and_places import Stream
+from whesl.language.pattern_and_stream_records import Stream
 from whesl.language.result import Result, render_all
 from whesl.language.spec import Level, Spec
 

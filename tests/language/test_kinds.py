@@ -14,7 +14,7 @@ from whesl.language.compiler.syntax import Form
 from whesl.language.detections import kinds
 from whesl.language.detections.base import Detector, Found, Kind
 from whesl.language.detections.kinds import KINDS
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.tools import sentences
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Task

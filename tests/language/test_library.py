@@ -12,7 +12,7 @@ from tests.language.corpus import ROOT
 from whesl import language
 from whesl.language import library
 from whesl.language.detections.log import LogDetection
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.language.spec import Spec
 from whesl.language.tools import sample_comments
 from whesl.language.tools.sample_comments import Note, Sample

@@ -9,7 +9,7 @@ from tests.language.corpus import HEADER
 from tests.language.test_checks import findings
 from whesl.language.lint.pattern_index import PatternIndex
 from whesl.language.lint.statements import LEAST, named
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 
 PATTERNS = st.builds(Pattern, text=st.text("ab3 .\\d", min_size=1, max_size=8), regex=st.booleans())
 

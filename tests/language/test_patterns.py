@@ -14,7 +14,7 @@ from whesl import language
 from whesl.language.compiler import pattern_checks
 from whesl.language.compiler.pattern_checks import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck
 from whesl.language.compiler.syntax import Word, offset, unquote
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.runtime.detect.regex_canonical_form import canonical
 
 SOUND = [

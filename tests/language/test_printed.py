@@ -12,7 +12,7 @@ from tests.language.corpus import EXAMPLES, PRINTED
 from whesl import language
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.timers import HangDetection
-from whesl.language.patterns_and_places import Stream
+from whesl.language.pattern_and_stream_records import Stream
 from whesl.language.spec import Entity, Level, Operation, Otherwise, ResourceKind, Spec
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.files import machine_code
+from whesl.files import compiled_code_cache
 from whesl.prediction import numba_jit
 
 
@@ -24,14 +24,14 @@ def test_a_changed_module_has_machine_code_of_its_own(
     source.write_text("one")
     monkeypatch.setattr(numba_jit, "__file__", str(source))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    first = machine_code.directory(numba_jit.sources())
+    first = compiled_code_cache.directory(numba_jit.sources())
     assert first is not None
-    assert machine_code.directory(numba_jit.sources()) == first
+    assert compiled_code_cache.directory(numba_jit.sources()) == first
     (tmp_path / "lab" / "loop.py").write_text("def f(): ...")
-    second = machine_code.directory(numba_jit.sources())
+    second = compiled_code_cache.directory(numba_jit.sources())
     assert second not in (None, first)
     os.utime(first, (time.time() - 30 * 86400,) * 2)
-    machine_code.directory(numba_jit.sources())
+    compiled_code_cache.directory(numba_jit.sources())
     assert not Path(first).exists()
 
 
@@ -61,7 +61,7 @@ def test_an_account_without_a_home_has_machine_code_of_its_own(
     elif planted == "open":
         base.mkdir()
         base.chmod(0o777)
-    found = machine_code.directory(numba_jit.sources())
+    found = compiled_code_cache.directory(numba_jit.sources())
     if planted:
         assert found is None
     else:
@@ -75,7 +75,7 @@ def test_a_home_that_cannot_be_written_is_passed_over(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = machine_code.directory(numba_jit.sources())
+    found = compiled_code_cache.directory(numba_jit.sources())
     assert found is not None and Path(found).parent.parent == tmp_path
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.runtime.isolator.bench import HEAD
 from whesl.language.compiler.pattern_checks import PatternCheck
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.runtime.detect.matcher import compile_patterns

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from whesl.model.evidence import CauseClass as CauseClass
     from whesl.model.evidence import LastLines as LastLines
     from whesl.model.evidence import PredictedFailure as PredictedFailure
-    from whesl.model.handed_over import HandedOver as HandedOver
+    from whesl.model.handover_record import HandedOver as HandedOver
     from whesl.model.recovery_criterion import Reach as Reach
     from whesl.model.workflow import BadNode as BadNode
     from whesl.model.workflow import Grade as Grade
@@ -141,7 +141,7 @@ def rehearse(rules: str | Path, *logs: str | Path, status: int | None = None) ->
 
     from whesl import language
     from whesl.language import shipped_policy
-    from whesl.language.patterns_and_places import Source, Stream
+    from whesl.language.pattern_and_stream_records import Source, Stream
     from whesl.model.workflow import Task
     from whesl.runtime.diagnose.diagnosing import rehearsed
 

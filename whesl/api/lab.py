@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from whesl.lab.results.table_and_figure import Table as Table
     from whesl.lab.simulators.cluster.measures import measures as measures
     from whesl.lab.simulators.cluster.measures import outcome as outcome
-    from whesl.lab.simulators.cluster.policy_object_event_loop import simulate as simulate_policy
+    from whesl.lab.simulators.cluster.python_event_loop import simulate as simulate_policy
     from whesl.lab.simulators.cluster.simulation import Simulation as Simulation
     from whesl.lab.simulators.cluster.simulation import simulate as simulate
     from whesl.lab.simulators.cluster.simulation_records import Attempts as Attempts

@@ -10,7 +10,7 @@ from whesl.api.promised_names import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whesl.language.patterns_and_places import Span as Span
+    from whesl.language.pattern_and_stream_records import Span as Span
     from whesl.language.spec import Entity as Entity
     from whesl.language.spec import RecoveryStep as RecoveryStep
     from whesl.managers.workflow.port import Fluxified as Fluxified

@@ -20,7 +20,7 @@ from pathlib import Path
 from whesl.checkpoints import acknowledged, directory_lock, rendezvous
 from whesl.checkpoints.rank_page import alive
 from whesl.managers import resource
-from whesl.managers.resource import beside_program
+from whesl.managers.resource import job_sidecar_processes
 from whesl.managers.resource.port import Allocation, Closing
 from whesl.model.errors import TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
@@ -70,7 +70,7 @@ def agents_command(
         allocated: all nodes of the allocation; in Flux in the order of the broker's ranks.
     """
     agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
-    return beside_program.on_nodes(environ, agent, nodes, allocated)
+    return job_sidecar_processes.on_nodes(environ, agent, nodes, allocated)
 
 
 def living(allocation: Allocation) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.managers.resource import beside_program
+from whesl.managers.resource import job_sidecar_processes
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.runtime.wire import keys
@@ -45,7 +45,7 @@ def name_of_job(given: str | None) -> str:
     """
     environ = os.environ
     # A job id of PBS contains the server's name, with dots.
-    name = given or re.sub(r"[^\w@+-]", "_", beside_program.job_id(environ)) or "default"
+    name = given or re.sub(r"[^\w@+-]", "_", job_sidecar_processes.job_id(environ)) or "default"
     if not given and (task := environ.get("WHESL_TASK")):
         # Several tasks may run in one job at the same time, so the task's name is part of the name.
         plain = re.sub(r"[^A-Za-z0-9_@+-]", "_", task)
@@ -60,7 +60,7 @@ def name_of_job(given: str | None) -> str:
 
 def name_of_node() -> str:
     """Return this node's name in the resource manager, by the same rule as the C client."""
-    return beside_program.node_name(os.environ)
+    return job_sidecar_processes.node_name(os.environ)
 
 
 def folder(name: str) -> Path:

@@ -12,7 +12,7 @@ from whesl.doctor import script_facts
 from whesl.doctor.script_facts import UNKNOWN
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
-from whesl.language.patterns_and_places import Pattern, Span, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
 from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError

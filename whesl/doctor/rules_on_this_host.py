@@ -13,7 +13,7 @@ from whesl.doctor.job_variables import JOB_VARIABLES
 from whesl.language.detections.base import DiskMetric, Kind
 from whesl.language.diagnostics import Diagnostic, Severity, lines_of
 from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
-from whesl.language.patterns_and_places import Span, Stream
+from whesl.language.pattern_and_stream_records import Span, Stream
 from whesl.language.rules_file import located
 from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.managers.workflow.port import spare_step

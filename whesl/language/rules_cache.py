@@ -14,7 +14,7 @@ import os
 
 from whesl import __version__
 from whesl.files import file_retry
-from whesl.files.other_bytes import carried
+from whesl.files.non_utf8_text import carried
 from whesl.model.digest import hexdigest
 
 TYPE_CHECKING = False  # typing costs milliseconds

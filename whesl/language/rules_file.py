@@ -14,7 +14,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.files.other_bytes import carried
+from whesl.files.non_utf8_text import carried
 from whesl.language import rules_cache, shipped_policy
 from whesl.language.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.model.errors import UsageError, WheslError

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from whesl.language.detections.kinds import Detection
-from whesl.language.patterns_and_places import Record, Span
+from whesl.language.pattern_and_stream_records import Record, Span
 from whesl.model.workflow import Task, job_matches
 
 SPEC_VERSION = 1

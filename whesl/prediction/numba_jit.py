@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from whesl.files import machine_code
+from whesl.files import compiled_code_cache
 from whesl.prediction.compile_choice import compiles
 
 _ROOMS = ("prediction", "placement", "lab", "cloud")  # packages that hold compiled functions
@@ -65,7 +65,7 @@ else:
     else:
         COMPILES = not numba.config.DISABLE_JIT
         if not os.environ.get("NUMBA_CACHE_DIR"):
-            numba.config.CACHE_DIR = str(machine_code.directory(sources()) or "")
+            numba.config.CACHE_DIR = str(compiled_code_cache.directory(sources()) or "")
         # numba without a configured cache directory searches for a writable one, and fails when it finds
         # none.
         _CACHE = bool(numba.config.CACHE_DIR)

@@ -11,12 +11,12 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.model import handed_over
+from whesl.model import handover_record
 from whesl.model import home as places
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
 
-_HANDED_OVER = msgspec.json.Decoder(handed_over.HandedOver)
+_HANDED_OVER = msgspec.json.Decoder(handover_record.HandedOver)
 
 
 class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,10 +34,10 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
             return (self.path / "journal.db").stat().st_mtime
         return self.began
 
-    def handed_over(self) -> list[handed_over.HandedOver]:
+    def handed_over(self) -> list[handover_record.HandedOver]:
         """Return the records of the attempts that ran on another cluster."""
         with contextlib.suppress(OSError, *UNDECODABLE):
-            lines = (self.path / handed_over.FILE).read_bytes()
+            lines = (self.path / handover_record.FILE).read_bytes()
             return _HANDED_OVER.decode_lines(lines)
         return []
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from whesl.model.handed_over import HandedOver
+from whesl.model.handover_record import HandedOver
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.report.collection import Gathered, Happening

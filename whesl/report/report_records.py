@@ -7,7 +7,7 @@ import shlex
 import msgspec
 
 from whesl.model.evidence import Cause, LastLines
-from whesl.model.handed_over import HandedOver
+from whesl.model.handover_record import HandedOver
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.report.exception_row import ExceptionRow

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Cause, LastLines, explain, shortened
-from whesl.model.handed_over import HandedOver
+from whesl.model.handover_record import HandedOver
 from whesl.model.printable import visible
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.report_records import Report, TaskRow

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from whesl.lab.simulators.cluster.policy_object_event_loop import simulate
+from whesl.lab.simulators.cluster.python_event_loop import simulate
 from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.placement.policies.port import Decisions, Nodes, Policy, Queue, Running, View
 from whesl.prediction.failures.failure_history import History, merged

@@ -22,7 +22,7 @@ from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner import summary
-from whesl.cloud.runner.sides import Side
+from whesl.cloud.runner.cluster_and_cloud_executors import Side
 from whesl.cloud.runner.state import RunState
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.adapter import LocalScheduler

@@ -36,8 +36,8 @@ from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner import site_file as sites
+from whesl.cloud.runner.cluster_and_cloud_executors import Side
 from whesl.cloud.runner.events_and_commands import Limits
-from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.managers.resource.embedded import daemons

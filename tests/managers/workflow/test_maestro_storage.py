@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 from whesl.managers.workflow import manager
 from whesl.managers.workflow.maestro.filesystem_replacement import Shelter

@@ -19,7 +19,7 @@ from whesl.managers.resource.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.managers.resource.port import JobRecord
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.prepare import run_environment
-from whesl.managers.workflow.submission import once
+from whesl.managers.workflow.submission import exactly_once_submission
 from whesl.managers.workflow.submission.install import install
 from whesl.managers.workflow.submission.sbatch_options import parse_call, parse_header
 from whesl.managers.workflow.submission.sbatch_rewriting import original_comment, rewrite
@@ -307,9 +307,11 @@ class KilledError(Exception):
 def submit(
     directory: Path, scheduler: Scheduler, how: Callable[[str], str] | None = None, task: str = "w/a task"
 ) -> str:
-    ledger = once.Ledger(directory, task)
+    ledger = exactly_once_submission.Ledger(directory, task)
     with ledger.locked():
-        return once.submit_once(ledger, task, scheduler, how or scheduler.accept, lambda _: None, lambda: 5.0)
+        return exactly_once_submission.submit_once(
+            ledger, task, scheduler, how or scheduler.accept, lambda _: None, lambda: 5.0
+        )
 
 
 def lost(scheduler: Scheduler, error: Exception) -> Callable[[str], str]:
@@ -377,7 +379,7 @@ def test_a_refusal_is_told_and_may_be_tried_again(tmp_path: Path) -> None:
 
     with pytest.raises(RefusedError):
         submit(tmp_path, scheduler, refuse)
-    ledger = once.Ledger(tmp_path, "w/a task")
+    ledger = exactly_once_submission.Ledger(tmp_path, "w/a task")
     refused = ledger.read()
     assert refused is not None and (refused.refused, refused.job) == ("invalid partition", "")
     assert submit(tmp_path, scheduler) == "100"
@@ -424,9 +426,9 @@ def test_never_two_living_jobs_for_one_task(events: list[str]) -> None:
 
 @pytest.mark.parametrize("task", ["w/a", "w/a b", "w/ü#1", "w/x\ty"])
 def test_a_token_is_one_word(task: str) -> None:
-    assert len(once.token(task, 3).split()) == 1
-    assert once.token(task, 3).endswith("#3")
-    assert once.token(task, 3) != once.token(task + "x", 3)
+    assert len(exactly_once_submission.token(task, 3).split()) == 1
+    assert exactly_once_submission.token(task, 3).endswith("#3")
+    assert exactly_once_submission.token(task, 3) != exactly_once_submission.token(task + "x", 3)
 
 
 @pytest.mark.parametrize(
@@ -442,7 +444,7 @@ def test_a_token_is_one_word(task: str) -> None:
     ],
 )
 def test_replies(output: str, job: str) -> None:
-    assert once.job_id(output) == job
+    assert exactly_once_submission.job_id(output) == job
 
 
 # The program itself ------------------------------------------------------------------------------------

@@ -10,7 +10,11 @@ import pytest
 from tests.prediction.failures.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import periods as windows
 from whesl.model.errors import UsageError
-from whesl.prediction.failures import laws, periodic_and_survival_prediction, survival
+from whesl.prediction.failures import (
+    failure_time_distributions,
+    periodic_and_survival_prediction,
+    survival,
+)
 from whesl.prediction.failures.compiled_predictor import probability
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.periodic_failures import by_chance, cycles, detect
@@ -134,8 +138,12 @@ def test_filtering_improves_the_fit() -> None:
         for node in range(machine.nodes):
             mine = machine.start[machine.node == node]
             rest = np.diff(np.setdiff1d(mine, np.concatenate(model.periodic[node])))
-            before.append(laws.rmse(laws.fit(name, np.diff(mine)), np.diff(mine)))
-            after.append(laws.rmse(laws.fit(name, rest), rest))
+            before.append(
+                failure_time_distributions.rmse(
+                    failure_time_distributions.fit(name, np.diff(mine)), np.diff(mine)
+                )
+            )
+            after.append(failure_time_distributions.rmse(failure_time_distributions.fit(name, rest), rest))
         assert np.mean(after) < 0.8 * np.mean(before)
 
 

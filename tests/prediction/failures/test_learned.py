@@ -15,7 +15,7 @@ from whesl.prediction.failures import learned, measures, survival
 from whesl.prediction.failures.compiled_predictor import probability
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.features import COLUMNS, Features
-from whesl.prediction.failures.saving import load, save
+from whesl.prediction.failures.predictor_files import load, save
 
 
 def bursty_machine(nodes: int = 30, days: int = 300, seed: int = 1) -> History:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.prediction.failures.histories import DAY, HOUR, weibull_machine
-from whesl.prediction.failures import given_accuracy, learned, saving, signs, survival
+from whesl.prediction.failures import given_accuracy, learned, predictor_files, signs, survival
 from whesl.prediction.failures.compiled_predictor import probabilities
 from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.signs import Sign, Signed, Signs
@@ -97,8 +97,8 @@ def test_evidence_names_who_saw_what() -> None:
 def test_the_same_after_saving_and_damage_is_told(tmp_path: Path) -> None:
     history, seen = machine()
     one = signs.fit(survival.fit(history), history, seen).at_threshold(0.2)
-    saving.save(one, tmp_path / "p.npz", {"a": 1})
-    read, about = saving.load_with(tmp_path / "p.npz")
+    predictor_files.save(one, tmp_path / "p.npz", {"a": 1})
+    read, about = predictor_files.load_with(tmp_path / "p.npz")
     assert about == {"a": 1}
     assert (read.name, read.threshold) == (one.name, 0.2)
     question = (np.arange(30)[:, None], np.linspace(0, 300 * DAY, 20), np.array(DAY))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.prediction.failures.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import read
 from whesl.model.errors import UsageError
-from whesl.prediction.failures import laws, survival
+from whesl.prediction.failures import failure_time_distributions, survival
 from whesl.prediction.failures.compiled_predictor import probability
 from whesl.prediction.failures.failure_history import merged
 
@@ -25,13 +25,13 @@ real = pytest.mark.skipif(not (DATA / "lanl").is_dir(), reason="the traces are n
 def test_lanl_systems_have_the_published_weibull(system: str, shape: float, scale: float) -> None:
     """Positive gaps between failures anywhere in the system, in hours; 67.375 is printed for system 8."""
     starts = read(DATA / "lanl" / "LA-UR-05-7318-failure-data-1996-2005.csv.xz", system=system).starts
-    fitted = laws.fit("weibull", np.diff(starts) / HOUR)
+    fitted = failure_time_distributions.fit("weibull", np.diff(starts) / HOUR)
     assert fitted.parameters == pytest.approx((shape, scale), rel=1e-4)
 
 
 def test_kaplan_meier_by_hand() -> None:
     """Five nodes: failures at 1, 3 and 3, two that were lost from sight at 2 and 5."""
-    times, survived = laws.product_limit(
+    times, survived = failure_time_distributions.product_limit(
         np.array([1.0, 2.0, 3.0, 3.0, 5.0]), np.array([True, False, True, True, False])
     )
     assert times.tolist() == [1.0, 3.0]
@@ -52,14 +52,14 @@ def test_parameters_come_back(name: str, draw: object, parameters: tuple[float, 
     generator = np.random.default_rng(4)
     times = draw(generator, 20000)  # type: ignore[operator]  # a lambda of the table above
     limit = generator.uniform(0, 2 * np.median(times), 20000) if censored else np.full(20000, np.inf)
-    fitted = laws.fit(name, np.minimum(times, limit), times <= limit)
+    fitted = failure_time_distributions.fit(name, np.minimum(times, limit), times <= limit)
     assert fitted.parameters == pytest.approx(parameters, rel=0.05)
 
 
-@pytest.mark.parametrize("name", laws.LAWS)
+@pytest.mark.parametrize("name", failure_time_distributions.LAWS)
 def test_a_hazard_is_the_slope_of_its_integral(name: str) -> None:
     lives = weibull_machine().lifetimes()
-    law = laws.fit(name, lives.end - lives.begin, lives.failed)
+    law = failure_time_distributions.fit(name, lives.end - lives.begin, lives.failed)
     ages = np.array([1000.0, DAY * 1.01, 5.03 * DAY, 20.07 * DAY])
     slope = (law.cumulative(ages + 1) - law.cumulative(ages - 1)) / 2
     assert np.log(slope) == pytest.approx(law.log_hazard(ages), rel=1e-4)
@@ -133,15 +133,15 @@ def test_compiled_loops_and_arrays_answer_alike() -> None:
 @given(
     times=st.lists(st.floats(1e-3, 1e8), min_size=2, max_size=30),
     seen=st.lists(st.booleans(), min_size=30, max_size=30),
-    name=st.sampled_from(sorted(laws.LAWS)),
+    name=st.sampled_from(sorted(failure_time_distributions.LAWS)),
 )
 def test_any_times_give_a_distribution_or_a_reason(times: list[float], seen: list[bool], name: str) -> None:
     try:
-        law = laws.fit(name, np.array(times), np.array(seen[: len(times)]))
+        law = failure_time_distributions.fit(name, np.array(times), np.array(seen[: len(times)]))
     except UsageError as error:
         assert "too few" in str(error)
         return
-    survived = law.survival(laws.AGES)
+    survived = law.survival(failure_time_distributions.AGES)
     assert ((survived >= 0) & (survived <= 1)).all()
     assert (np.diff(survived) <= 1e-12).all()
 

@@ -23,15 +23,15 @@ from whesl.prediction.free_nodes import (
     features,
     forecast,
     forecast_ensemble,
+    forecast_model_files,
     past_forecasts,
     published_predictor,
     rollforward,
-    storing,
 )
 from whesl.prediction.free_nodes.forecast import NO_CALENDAR, Learnable
 from whesl.prediction.free_nodes.forecast_ensemble import Model
+from whesl.prediction.free_nodes.forecast_model_files import About
 from whesl.prediction.free_nodes.hourly_free_node_history import supply
-from whesl.prediction.free_nodes.storing import About
 
 ABOUT = About(EPOCH, 60.0, 1.0, 4)
 
@@ -113,8 +113,8 @@ def test_running_jobs_leave_more_free_hour_by_hour() -> None:
 
 
 def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
-    storing.save(learned(), ABOUT, tmp_path / "model.npz")
-    again, about = storing.load(tmp_path / "model.npz")
+    forecast_model_files.save(learned(), ABOUT, tmp_path / "model.npz")
+    again, about = forecast_model_files.load(tmp_path / "model.npz")
     assert about == ABOUT
     rows = known().select(known().rows.time >= EPOCH + 75 * 86400).rows
     assert (
@@ -135,13 +135,13 @@ def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, change: object) -> None:
-    storing.save(learned(), ABOUT, tmp_path / "model.npz")
+    forecast_model_files.save(learned(), ABOUT, tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as file:
         arrays = {name: file[name] for name in file.files}
     change(arrays)  # type: ignore[operator]  # a function of the arrays
     np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(WheslError, match=r"other\.npz does not hold a forecast of free nodes"):
-        storing.load(tmp_path / "other.npz")
+        forecast_model_files.load(tmp_path / "other.npz")
 
 
 @pytest.mark.costly
@@ -202,7 +202,7 @@ def test_the_command_forecasts_from_sacct(tmp_path: Path) -> None:
     """Running and pending jobs of accounting; the answer is a record that plans are made with."""
     log, kept = tmp_path / "sacct.txt", tmp_path / "model.npz"
     log.write_text(sacct(cluster().until(EPOCH + 75 * 86400)))
-    storing.save(learned(), ABOUT, kept)
+    forecast_model_files.save(learned(), ABOUT, kept)
     at = str(EPOCH + 75 * 86400)
     text = run("now", log, "--model", kept, "--now", at, "--json", "--out", tmp_path / "free.json")
     found = msgspec.json.decode(text, type=FreeForecast)

@@ -13,7 +13,7 @@ import msgspec
 from tests.equipment.world import START, KilledError, MemoryJournal, StandInScheduler
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

@@ -1,7 +1,7 @@
 """Specifications and a task, built from records: these tests do not depend on the parser."""
 
 from whesl.language.detections.kinds import Detection
-from whesl.language.patterns_and_places import Source, Span, Stream
+from whesl.language.pattern_and_stream_records import Source, Span, Stream
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

@@ -21,7 +21,7 @@ from whesl.language.detections.timers import (
     ProgressDetection,
     SilenceDetection,
 )
-from whesl.language.patterns_and_places import Pattern, Source
+from whesl.language.pattern_and_stream_records import Pattern, Source
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 from whesl.runtime.detect.core import LATE, TICK, Detectors

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect import engines
 from whesl.runtime.detect.matcher import EXCERPT, Match, Matcher, compile_patterns

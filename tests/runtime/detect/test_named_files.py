@@ -13,7 +13,7 @@ from tests.runtime.detect.build import SPAN, STDERR, STDOUT, exception, spec
 from tests.runtime.detect.test_watch import QUOTA, append
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.log import LogDetection
-from whesl.language.patterns_and_places import Source, Stream
+from whesl.language.pattern_and_stream_records import Source, Stream
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
 from whesl.runtime.detect import named_files

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.runtime.detect.regex_canonical_form import MAX_LITERAL, PatternError, canonical
 
 

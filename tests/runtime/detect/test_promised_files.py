@@ -11,7 +11,7 @@ import pytest
 
 from tests import waiting
 from whesl.language.detections.base import Broken, Promise
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.runtime.detect import promised_files
 from whesl.runtime.detect.promised_files import Look, Looking, found, has_line, looked
 

@@ -13,7 +13,7 @@ from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.timers import HangDetection
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.runtime.detect import rehearsal

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
 from tests.runtime.detect.test_watch import log
 from whesl.language.detections.exit import ExitDetection
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.evidence import Raised
 from whesl.runtime.detect.tail import SAFETY
 from whesl.runtime.detect.task_watch import Watch

@@ -14,7 +14,7 @@ from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.runtime.detect import short_task
 from whesl.runtime.detect.task_watch import Watch
 

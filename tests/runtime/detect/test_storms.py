@@ -18,7 +18,7 @@ from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
 from tests.runtime.detect.test_watch import CYCLE, log
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.timers import HangDetection, ProgressDetection
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.evidence import Detected
 from whesl.runtime.detect import task_watch
 from whesl.runtime.detect.task_watch import MOST_MATCHES, Watch

@@ -18,7 +18,7 @@ from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected

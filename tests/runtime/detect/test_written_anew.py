@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.runtime.detect.build import SPAN, TASK, exception, spec
 from whesl.language.detections.log import LogDetection
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.runtime.detect import named_files, old_files
 from whesl.runtime.detect.task_watch import Watch
 

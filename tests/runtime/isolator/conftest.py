@@ -15,7 +15,7 @@ from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection
-from whesl.language.patterns_and_places import Pattern, Source, Span, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Span, Stream
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

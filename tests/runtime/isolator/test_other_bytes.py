@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.files.other_bytes import carried, original
+from whesl.files.non_utf8_text import carried, original
 
 RULES = """\
 DECLARE ENTITY JOB

@@ -13,7 +13,7 @@ from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection, Require
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec
 from whesl.runtime.detect.rehearsal import Rehearsal
 from whesl.runtime.detect.task_watch import Watch

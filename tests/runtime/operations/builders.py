@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whesl.language.detections.exit import CodeRange, ExitDetection
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

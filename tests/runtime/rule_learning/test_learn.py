@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from whesl import language
 from whesl.cli.group import cli
 from whesl.runtime.rule_learning.learn import learn
-from whesl.runtime.rule_learning.reading import run_of
+from whesl.runtime.rule_learning.run_log_reader import run_of
 from whesl.runtime.rule_learning.run_records import FEWEST, Learned, Run
 from whesl.runtime.rule_learning.specification import specification
 

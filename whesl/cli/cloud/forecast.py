@@ -62,7 +62,7 @@ def train(
     """Learn from a job log; keep it in a file."""
     from whesl.lab.predictor_evaluation import freenodes as study
     from whesl.prediction.free_nodes import forecast_ensemble as learning
-    from whesl.prediction.free_nodes import storing
+    from whesl.prediction.free_nodes import forecast_model_files
 
     history = _read(log)
     progress = shown(quiet=log.quiet)
@@ -73,7 +73,9 @@ def train(
     with progress.stage("fit", 3) as advance:
         learned = learning.fit(known.rows, known.truth, seed=seed, advance=advance)
     days = len(known.rows.time) / 24
-    storing.save(learned, storing.About(history.latest, days, log.per_node, _DRAWS), model)
+    forecast_model_files.save(
+        learned, forecast_model_files.About(history.latest, days, log.per_node, _DRAWS), model
+    )
     if log.as_json:
         print(
             json.dumps({"model": str(model), "days": days, "jobs": len(history.jobs), "notes": history.notes})
@@ -100,10 +102,10 @@ def now(
     import msgspec
 
     from whesl.lab.readers.job_records import Clock
-    from whesl.prediction.free_nodes import past_forecasts, storing
+    from whesl.prediction.free_nodes import forecast_model_files, past_forecasts
     from whesl.prediction.free_nodes.forecast import forecast as forecast_of
 
-    learned, about = storing.load(model)
+    learned, about = forecast_model_files.load(model)
     beside = model.with_name(f"{model.stem}.given.npz")
     earlier = past_forecasts.load(beside)
     history = _read(log)

@@ -43,8 +43,8 @@ def handover(
     """
     from whesl.cloud.handover.clusters import FILE as CLUSTERS
     from whesl.cloud.handover.clusters import load
-    from whesl.cloud.handover.handing import Handing, Task
     from whesl.cloud.handover.other_cluster import OtherCluster
+    from whesl.cloud.handover.task_handover import Handing, Task
     from whesl.runtime.wire.keys import home
 
     for name in exported:

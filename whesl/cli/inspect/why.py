@@ -62,7 +62,7 @@ def why(
 
 
 def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: bool) -> None:
-    from whesl.runtime.diagnose.document import document
+    from whesl.runtime.diagnose.diagnosis_json import document
     from whesl.runtime.diagnose.rule import rule
 
     if as_json:

@@ -54,7 +54,7 @@ def predict(
     """Fit failure predictors to the past of a machine and score them on its future.
 
     With --out DIR: DIR/summary.json, DIR/scores.md and .csv, figures, DIR/index.html, and each fitted
-    predictor as DIR/predictors/NAME.npz, to be read with whesl.prediction.failures.saving.load.
+    predictor as DIR/predictors/NAME.npz, to be read with whesl.prediction.failures.predictor_files.load.
     """
     from whesl.lab.predictor_evaluation import catalogue, report
     from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
@@ -100,7 +100,7 @@ def predict(
 def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures: Path, split: str) -> None:
     from whesl.lab.predictor_evaluation import report
     from whesl.lab.results.result_folder import write_results
-    from whesl.prediction.failures.saving import save
+    from whesl.prediction.failures.predictor_files import save
 
     for score in evaluation.scores:
         if score.fitted:

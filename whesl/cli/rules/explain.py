@@ -15,7 +15,7 @@ from whesl import language
 from whesl.cli.options import RULES
 from whesl.cli.parameters import argument, option, parameters
 from whesl.cli.rules.check import read_workflow
-from whesl.language.patterns_and_places import Source, Stream
+from whesl.language.pattern_and_stream_records import Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow, job_matches

@@ -33,7 +33,7 @@ def init(
     from whesl import language
     from whesl.language.result import render_all
     from whesl.runtime.rule_learning.first_specification import first_specification
-    from whesl.runtime.rule_learning.surroundings import found
+    from whesl.runtime.rule_learning.host_facts import found
 
     workflow = read_workflow(study)
     text = first_specification(found(workflow, study, logs, other, os.environ))

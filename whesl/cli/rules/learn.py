@@ -27,10 +27,10 @@ def learn(
 
     Exit status: 0 something was learned, 3 too little to learn from, 2 usage.
     """
+    from whesl.runtime.rule_learning.host_facts import named
     from whesl.runtime.rule_learning.learn import learn as learned_of
-    from whesl.runtime.rule_learning.reading import run_of
+    from whesl.runtime.rule_learning.run_log_reader import run_of
     from whesl.runtime.rule_learning.specification import specification
-    from whesl.runtime.rule_learning.surroundings import named
 
     if good or bad:
         logs = [([name], True) for name in named(good)] + [([name], False) for name in named(bad)]

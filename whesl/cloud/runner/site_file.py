@@ -15,7 +15,7 @@ from whesl.cloud.core.stage_speed import LONGEST
 from whesl.cloud.providers.port import Ec2Settings, Market, Offer, Provider
 from whesl.cloud.providers.processes.files import Chosen
 from whesl.cloud.providers.processes.files import Settings as ProcessSettings
-from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
+from whesl.cloud.runner.cluster_and_cloud_executors import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.opening import opened
 from whesl.cloud.transfer.port import Store

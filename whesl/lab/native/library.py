@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whesl.files import machine_code
+from whesl.files import compiled_code_cache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def library() -> ctypes.CDLL | None:
     sources = sorted(Path(__file__).parent.glob("*.[ch]"))
     text = b"".join(path.read_bytes() for path in sources)
     state = hashlib.sha256(" ".join((*_OPTIONS, *platform.uname()[::4])).encode() + text).hexdigest()[:16]
-    place = machine_code.directory(state)
+    place = compiled_code_cache.directory(state)
     if place is None:
         return None
     kept = place / "lab.so"

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from whesl.model.errors import UsageError
 from whesl.prediction.failures import (
+    failure_time_distributions,
     given_accuracy,
-    laws,
     learned,
     periodic_and_survival_prediction,
     recency,
@@ -30,7 +30,7 @@ FITTED = {
     "frailty": "the same, and each node's own rate",
     "ffp": "periodic failures by their period, survival for the rest",
     "learned": "boosted trees over the past of the node, its neighbours and the machine",
-    **{name: f"a fitted {name} distribution, given the uptime" for name in laws.LAWS},
+    **{name: f"a fitted {name} distribution, given the uptime" for name in failure_time_distributions.LAWS},
 }
 GIVEN = {
     "none": "no failure is ever predicted",
@@ -97,7 +97,7 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
         seed: random seed of the fit.
         tolerance: largest distance of a periodic failure from its expected time, in seconds.
     """
-    if predictor.name in laws.LAWS:
+    if predictor.name in failure_time_distributions.LAWS:
         return survival.fit(past, (predictor.name,))
     if predictor.name == BASE:
         return survival.fit(past, ("exponential",))
@@ -108,7 +108,9 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
     if predictor.name == "by-type":
         return survival.fit(past, by="kind")
     if predictor.name == "ffp":
-        return periodic_and_survival_prediction.fit(past, tuple(laws.LAWS), tolerance=tolerance)
+        return periodic_and_survival_prediction.fit(
+            past, tuple(failure_time_distributions.LAWS), tolerance=tolerance
+        )
     if predictor.name == "learned":
         return learned.fit(past, seed=seed)
     return survival.fit(past, frailty=predictor.name == "frailty")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whesl.lab.predictor_evaluation.evaluation import Evaluation, Judged, Score
 from whesl.lab.results.page import Page, Section
 from whesl.lab.results.table_and_figure import Figure, Series, Table
-from whesl.prediction.failures import laws
+from whesl.prediction.failures import failure_time_distributions
 from whesl.prediction.failures.learned import LearnedPredictor
 from whesl.prediction.failures.periodic_and_survival_prediction import Filtered
 from whesl.prediction.failures.predictor_base import ArrayPredictor
@@ -188,11 +188,11 @@ def gaps(starts: NDArray[np.float64]) -> dict[str, Any]:
     between = np.diff(starts)
     if len(np.unique(between[between > 0])) < 2:
         return {}
-    shape, scale = laws.fit("weibull", between).parameters
-    mean, deviation = laws.fit("log-normal", between).parameters
+    shape, scale = failure_time_distributions.fit("weibull", between).parameters
+    mean, deviation = failure_time_distributions.fit("log-normal", between).parameters
     return {
         "positive": int((between > 0).sum()),
-        "mean": laws.fit("exponential", between).parameters[0] / 3600.0,
+        "mean": failure_time_distributions.fit("exponential", between).parameters[0] / 3600.0,
         "weibull": {"shape": shape, "scale": scale / 3600.0},
         "log-normal": {"median": float(np.exp(mean)) / 3600.0, "sigma": deviation},
     }

@@ -16,7 +16,7 @@ from whesl.lab.execution.progress_interface import Progress
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.lab.replay.case_from_logs import Case
 from whesl.lab.replay.savings_bootstrap import PerJob, Saving, savings
-from whesl.lab.simulators.cluster import policy_object_event_loop
+from whesl.lab.simulators.cluster import python_event_loop
 from whesl.lab.simulators.cluster.measures import lost, outcome
 from whesl.lab.simulators.cluster.simulation import POLICIES, simulate
 from whesl.lab.simulators.cluster.simulation_records import Attempts
@@ -155,7 +155,7 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         return found.attempts
     own = own_policy(policy)
     try:
-        return policy_object_event_loop.simulate(
+        return python_event_loop.simulate(
             case.work, len(case.names), own, history=case.history, predictor=asked
         )
     except WheslError:

@@ -14,7 +14,7 @@ from whesl.lab.readers.failures import read
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Cell, Figure, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Site, machines
-from whesl.prediction.failures import laws, periodic_and_survival_prediction
+from whesl.prediction.failures import failure_time_distributions, periodic_and_survival_prediction
 from whesl.prediction.failures.periodic_failures import cycles, detect
 
 _LANL = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
@@ -46,7 +46,7 @@ def predict_weibull(given: Inputs) -> Report:
     for system, printed in _TABLE_2_3.items():
         loaded = read(path, system=system)
         gaps = np.diff(loaded.starts) / HOUR
-        here = laws.fit("weibull", gaps).parameters
+        here = failure_time_distributions.fit("weibull", gaps).parameters
         values[system] = {"shape": here[0], "scale": here[1]}
         differ = [100 * (mine / theirs - 1) for mine, theirs in zip(here, printed, strict=True)]
         rows.append([system, *printed, *(float(f"{one:.5g}") for one in here), int((gaps > 0).sum())])
@@ -85,10 +85,14 @@ def predict_periods(given: Inputs) -> Report:
             if len(np.unique(kept)) < 5:
                 continue
             for name in _TABLE_1:
-                law = laws.fit(name, gaps)
-                before[name].append(laws.rmse(law, gaps))
-                after[name].append(laws.rmse(laws.fit(name, kept), kept))
-            beyond.append(float(laws.fit("exponential", gaps).survival(np.array([1.05 * DAY]))[0]))
+                law = failure_time_distributions.fit(name, gaps)
+                before[name].append(failure_time_distributions.rmse(law, gaps))
+                after[name].append(
+                    failure_time_distributions.rmse(failure_time_distributions.fit(name, kept), kept)
+                )
+            beyond.append(
+                float(failure_time_distributions.fit("exponential", gaps).survival(np.array([1.05 * DAY]))[0])
+            )
             real.append(float((gaps > 1.05 * DAY).mean()))
     findings = [
         Finding(

@@ -9,7 +9,7 @@ from whesl.language.compiler.pattern_checks import PatternCheck, Problem, captur
 from whesl.language.compiler.source import Source as Text
 from whesl.language.compiler.syntax import Form, PatternText, Word, unquote
 from whesl.language.diagnostics import Range, Severity
-from whesl.language.patterns_and_places import Pattern, Source
+from whesl.language.pattern_and_stream_records import Pattern, Source
 
 
 class DetectionCheck:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from whesl.language.diagnostics import Severity
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 
 try:
     import hyperscan

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from whesl.language.diagnostics import LINE_END, Findings, Place, Range
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 
 MAX_BYTES = 10 * 1024 * 1024
 

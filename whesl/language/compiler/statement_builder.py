@@ -9,7 +9,7 @@ from whesl.language.compiler.parse_tree import Node
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.syntax import Word
 from whesl.language.diagnostics import Range
-from whesl.language.patterns_and_places import Stream
+from whesl.language.pattern_and_stream_records import Stream
 
 _STREAMS = {
     TOKEN.STDOUT: Stream.STDOUT,

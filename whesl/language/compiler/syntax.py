@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whesl.language.patterns_and_places import Stream
+from whesl.language.pattern_and_stream_records import Stream
 
 
 @dataclass(frozen=True, slots=True)

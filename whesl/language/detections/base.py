@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern, Record, Source, Span
+from whesl.language.pattern_and_stream_records import Pattern, Record, Source, Span
 from whesl.model.evidence import Cause, CauseClass, Evidence, PredictedFailure
 from whesl.model.states import NodeState
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, InVain, Kind, Word
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.wording import one_of
 from whesl.model.evidence import Cause, CauseClass, Evidence
 

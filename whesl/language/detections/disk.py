@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from whesl.language.detections.base import DetectionCheck, Detector, DiskMetric, Form, Found, Kind, Usage
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.model.evidence import Evidence
 
 _METRICS = {"DISK": DiskMetric.SPACE, "INODES": DiskMetric.INODES, "QUOTA": DiskMetric.QUOTA}

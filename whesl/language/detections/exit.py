@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, Kind, Word
-from whesl.language.patterns_and_places import Record, Span
+from whesl.language.pattern_and_stream_records import Record, Span
 from whesl.language.signals import HARMLESS, signal_names, signal_number
 from whesl.language.wording import one_of
 from whesl.model.evidence import Evidence

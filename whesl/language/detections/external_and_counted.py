@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from whesl.language import wording
 from whesl.language.detections.base import DetectionCheck, Form, Kind
 from whesl.language.detections.wording import of_window
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.model.evidence import PredictedFailure
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, InVain, Kind
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 
 _OVER = {"cancel": "somebody has ended the job", "timeout": "no time is left in the job"}
 FLUX_TYPES = frozenset({*_OVER, "exec", "node-failure"})  # types of Flux itself

@@ -18,7 +18,7 @@ from whesl.language import wording as words
 from whesl.language.detections import wording
 from whesl.language.detections.base import STREAMS, DetectionCheck, Detector, Form, Found, Kind, Reads, Seen
 from whesl.language.detections.timers import HangDetection
-from whesl.language.patterns_and_places import Pattern, Source, Span
+from whesl.language.pattern_and_stream_records import Pattern, Source, Span
 from whesl.model.evidence import Evidence
 
 EVIDENCE_KEPT = 8  # newest lines that are kept as evidence of one exception

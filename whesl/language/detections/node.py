@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from whesl.language.detections.base import DetectionCheck, Detector, Form, Found, Kind
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 

@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.language.detections import wording
 from whesl.language.detections.base import Broken, DetectionCheck, Detector, Form, Found, Kind, Promise
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.model.evidence import Evidence
 
 _EVERY = re.compile(r"(?:\./)*(?:\*[.*]*|\.{0,2}/*)")  # globs of every file, and directories

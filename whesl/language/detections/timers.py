@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.language.detections import wording
 from whesl.language.detections.base import STREAMS, DetectionCheck, Detector, Form, Found, Kind, Reads, Seen
-from whesl.language.patterns_and_places import Pattern, Source, Span
+from whesl.language.pattern_and_stream_records import Pattern, Source, Span
 from whesl.model.evidence import Evidence
 
 TIMEOUT_FLOOR = 1.0  # seconds of the shortest time-out: output is not more regular than that (CASMcode#327)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.wording import seconds
 
 _LONGEST = 160  # shown characters of a pattern or an argument

@@ -8,7 +8,7 @@ from whesl.language.compiler import syntax
 from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint.pattern_index import PatternIndex
 from whesl.language.lint.statements import Watched, all_jobs, apart, same_jobs, same_lines
-from whesl.language.patterns_and_places import Source, Stream
+from whesl.language.pattern_and_stream_records import Source, Stream
 from whesl.language.spec import LONGEST_BACKOFF, ExceptionSpec, Operation, Otherwise
 
 _MOST_WAITS = 1000  # recoveries whose waits are summed up

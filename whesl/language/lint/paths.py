@@ -12,7 +12,7 @@ from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import Done, Watched, value_range
 from whesl.language.path_expansion import path_arguments
-from whesl.language.patterns_and_places import Stream
+from whesl.language.pattern_and_stream_records import Stream
 from whesl.language.spec import Operation, ResourceKind
 
 _OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")

@@ -11,7 +11,7 @@ from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import LEAST, Done, Watched, named
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 
 # Sample lines of programs without a fault; a pattern found in most of them indicates no fault.
 _ORDINARY = (

@@ -14,7 +14,7 @@ from whesl.language.diagnostics import Findings, Range, Severity
 from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import Done, Watched, value_range
-from whesl.language.patterns_and_places import Span
+from whesl.language.pattern_and_stream_records import Span
 from whesl.language.spec import ExceptionSpec, Operation, ResourceKind
 
 _NOWHERE = Span(line=0, column=0, end_line=0, end_column=0)

@@ -11,7 +11,7 @@ from whesl.language.compiler import syntax
 from whesl.language.detections.base import Reads
 from whesl.language.detections.kinds import Detection
 from whesl.language.diagnostics import Range
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind
 
 LEAST = 3  # letters and digits that a pattern needs to be specific to a line

@@ -53,7 +53,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("FLUX_URI"):
         return {}
-    from whesl.managers.resource.slurm.job_variable_recovery import withheld as of_slurm
+    from whesl.managers.resource.slurm.missing_job_variables import withheld as of_slurm
 
     return of_slurm(environ)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.placement.policies.draws import mix
+from whesl.placement.policies.hash_based_random_numbers import mix
 from whesl.placement.policies.reliable import AFTERWARDS
 from whesl.prediction.failures.compiled_predictor import Compiled, probability
 from whesl.prediction.numba_jit import jit

@@ -1,6 +1,6 @@
 """Survival: the probability that a node fails, given how long it has been up.
 
-A distribution of the time to failure (``whesl.prediction.failures.laws``) is fitted to a history, with
+A distribution of the time to failure (``failure_time_distributions``) is fitted to a history, with
 right-censored times. Of several distributions, each is fitted to the first four fifths of the failures, and
 the one with the highest likelihood on the last fifth is taken. An answer is conditional on the node's uptime:
 ``1 - S(age + duration) / S(age)``.
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
-from whesl.prediction.failures import laws
+from whesl.prediction.failures import failure_time_distributions
 from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.laws import AGES, Law
+from whesl.prediction.failures.failure_time_distributions import AGES, Law
 from whesl.prediction.failures.port import Floats
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
 
@@ -101,7 +101,7 @@ class Survival(ArrayPredictor):
 
 def fit(
     history: History,
-    among: Sequence[str] = tuple(laws.LAWS),
+    among: Sequence[str] = tuple(failure_time_distributions.LAWS),
     *,
     by: By = "machine",
     frailty: bool = False,
@@ -128,7 +128,7 @@ def fit(
     name, held_out = _choose(history, among) if len(among) > 1 else (among[0], {})
     duration = lives.end - lives.begin
     if len(np.unique(duration[lives.failed])) >= _FEWEST:
-        whole = laws.fit(name, duration, lives.failed)
+        whole = failure_time_distributions.fit(name, duration, lives.failed)
     elif duration.sum() > 0:
         name = "exponential"
         whole = Law(name, (float(duration.sum() / (lives.failed.sum() + 0.5)),))
@@ -163,8 +163,10 @@ def _choose(history: History, among: Sequence[str]) -> tuple[str, dict[str, floa
     if len(np.unique((past.end - past.begin)[past.failed])) < _FEWEST:
         return among[0], held_out
     for name in among:
-        law = laws.fit(name, past.end - past.begin, past.failed)
-        held_out[name] = laws.likelihood(law, entry, leave, failed) / max(int(failed.sum()), 1)
+        law = failure_time_distributions.fit(name, past.end - past.begin, past.failed)
+        held_out[name] = failure_time_distributions.likelihood(law, entry, leave, failed) / max(
+            int(failed.sum()), 1
+        )
     return max(held_out, key=held_out.__getitem__), held_out
 
 
@@ -185,7 +187,7 @@ def _by_class(
         seen = len(np.unique(duration[mine][failed[mine]]))
         if seen >= _LEAST:
             own = "weibull" if name == "kaplan-meier" and seen < _CURVE else name
-            found.append(laws.fit(own, duration[mine], failed[mine]))
+            found.append(failure_time_distributions.fit(own, duration[mine], failed[mine]))
             law[kind == number] = len(found)
     return found
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.prediction.failures import saving
+from whesl.prediction.failures import predictor_files
 from whesl.prediction.free_nodes import conformal
 from whesl.prediction.free_nodes.conformal import COVERAGE, Scores
 from whesl.prediction.free_nodes.hourly_free_node_history import least_after
@@ -136,7 +136,7 @@ def save(given: Given, path: Path) -> None:
         WheslError: the file cannot be written.
     """
     arrays: dict[str, NDArray[Any]] = {name: getattr(given, name) for name in Given.__slots__}
-    saving.write(path, {"is": _IS}, arrays)
+    predictor_files.write(path, {"is": _IS}, arrays)
 
 
 def load(path: Path) -> Given:
@@ -150,7 +150,9 @@ def load(path: Path) -> Given:
     """
     if not path.exists():
         return Given.none()
-    return saving.read(path, _IS, "remove it: calibration then begins with what was trained", _restored)
+    return predictor_files.read(
+        path, _IS, "remove it: calibration then begins with what was trained", _restored
+    )
 
 
 def _restored(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Given:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.engines import capturer
 from whesl.runtime.detect.regex_canonical_form import canonical

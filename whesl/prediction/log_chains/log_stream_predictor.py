@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
 from whesl.prediction.failures.predictor_base import span

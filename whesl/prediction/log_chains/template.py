@@ -6,7 +6,7 @@ such a text is then compared with the whole templates.
 
 from __future__ import annotations
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.regex_canonical_form import MAX_LITERAL, canonical
 

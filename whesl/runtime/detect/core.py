@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import msgspec
 
 from whesl.language.detections.base import Detector, DiskMetric, Found, Kind, Promise, Seen, Usage
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, Detected, Evidence
 from whesl.model.recovery_criterion import Reach

@@ -25,7 +25,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.runtime.detect.engines import Engine, capturer, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical, canonical
 

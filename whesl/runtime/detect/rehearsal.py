@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern, Source
+from whesl.language.pattern_and_stream_records import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, Detected, History
 from whesl.model.workflow import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.language.spec import Spec
 from whesl.language.tools.sample_comments import Note, Notes
 from whesl.runtime.detect.matcher import compile_patterns

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected

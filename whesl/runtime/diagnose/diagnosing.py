@@ -9,18 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern, Source
+from whesl.language.pattern_and_stream_records import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
 from whesl.model.workflow import Task
 from whesl.runtime.detect.rehearsal import Rehearsal, Rehearsed
+from whesl.runtime.diagnose.anomalous_lines import SHOWN, form, trouble, unusual
 from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry, Finding, Observed
-from whesl.runtime.diagnose.prepared import prepared
+from whesl.runtime.diagnose.log_reader import lines_of_all, observe
+from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Tail
 from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing, told_by_accounting
-from whesl.runtime.diagnose.reading import lines_of_all, observe
 from whesl.runtime.diagnose.scanner import Knowledge, Scanner, told_by_topic
-from whesl.runtime.diagnose.unusual import SHOWN, form, trouble, unusual
 from whesl.runtime.diagnose.vocabulary import Outcome, Role
 
 _NEAR = 60  # lines before the one that says only that something failed, in which the fault may be named

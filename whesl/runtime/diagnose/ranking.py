@@ -22,6 +22,7 @@ from functools import cached_property, partial
 import msgspec
 
 from whesl.model.evidence import Advice, CauseClass
+from whesl.runtime.diagnose.cause_location import located
 from whesl.runtime.diagnose.diagnosis_records import (
     Accounting,
     Candidate,
@@ -32,7 +33,6 @@ from whesl.runtime.diagnose.diagnosis_records import (
 )
 from whesl.runtime.diagnose.labels import clean
 from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, STATES, Outcome, Role
-from whesl.runtime.diagnose.whereabouts import located
 
 _WENT_ON = 3  # least number of steps after a line that show that the program went on
 _MANY = 40  # number of steps after a line that cannot all come from an output buffer

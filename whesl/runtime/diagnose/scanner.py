@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from whesl.language.patterns_and_places import Pattern
+from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.evidence import CauseClass
 from whesl.runtime.detect.engines import Engine, searcher
 from whesl.runtime.detect.regex_canonical_form import canonical
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
 from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean, is_warning
-from whesl.runtime.diagnose.needle_search import NeedleSearch
-from whesl.runtime.diagnose.needles import Needle, ignores_case, needles
-from whesl.runtime.diagnose.prepared import prepared
+from whesl.runtime.diagnose.log_storms import Storms
+from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
-from whesl.runtime.diagnose.storms import Storms
+from whesl.runtime.diagnose.required_literal_search import NeedleSearch
+from whesl.runtime.diagnose.required_literals import Needle, ignores_case, needles
 from whesl.runtime.diagnose.vocabulary import Role
 
 LONGEST = 1 << 20  # bytes of a line; a longer line is searched in pieces

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from whesl.runtime.diagnose.anomalous_lines import SHOWN
 from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding
-from whesl.runtime.diagnose.reading import lines_of
+from whesl.runtime.diagnose.log_reader import lines_of
 from whesl.runtime.diagnose.rule import rule
-from whesl.runtime.diagnose.unusual import SHOWN
 
 _AROUND = 3  # shown lines before and after the decisive one
 _HELPS = {

@@ -24,7 +24,7 @@ import socket
 import struct
 from typing import Any
 
-from whesl.runtime.node_agent.shared_numbers import SharedFlag, SharedNumber
+from whesl.runtime.node_agent.shared_memory_numbers import SharedFlag, SharedNumber
 
 # Format of tcpi_last_ack_recv in struct tcp_info (linux/tcp.h): milliseconds since the last acknowledgement.
 _LAST_ACK = struct.Struct("@I")

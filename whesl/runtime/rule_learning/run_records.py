@@ -14,7 +14,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         name: the run's log.
         good: whether the run has ended well.
         ended: the run's end, seconds since the epoch.
-        forms: a line for each form of the run's lines (``whesl.runtime.diagnose.unusual.form``).
+        forms: a line for each form of the run's lines (``whesl.runtime.diagnose.anomalous_lines.form``).
         places: the number of the first line of each form, from 1.
         length: the number of all lines.
         gaps: the longest time between two lines of a form, seconds; empty without time stamps.

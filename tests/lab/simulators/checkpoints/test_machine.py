@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whesl.lab.reproductions.checkpoints import reproduce
-from whesl.lab.simulators.checkpoints import leads, machine
+from whesl.lab.simulators.checkpoints import machine, prediction_lead_times
 from whesl.lab.simulators.checkpoints.evaluate import times
 from whesl.model.errors import UsageError
 
@@ -87,10 +87,16 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_lead_times_come_out_of_ratios() -> None:
-    curve = leads.calibrate(0.9, [(1.0, 0.9), (10.0, 0.45), (10.05, 0.45), (20.0, 0.5), (40.0, 0.09)])
-    assert leads.share_above(curve, 0.0) == 1.0
-    assert leads.share_above(curve, 5.5) > leads.share_above(curve, 15.0) > 0.1
-    assert leads.share_above(curve, 10.0) == pytest.approx(leads.share_above(curve, 20.0), abs=0.02)
-    assert leads.share_above(curve, 1000.0) == 0.0
+    curve = prediction_lead_times.calibrate(
+        0.9, [(1.0, 0.9), (10.0, 0.45), (10.05, 0.45), (20.0, 0.5), (40.0, 0.09)]
+    )
+    assert prediction_lead_times.share_above(curve, 0.0) == 1.0
+    assert (
+        prediction_lead_times.share_above(curve, 5.5) > prediction_lead_times.share_above(curve, 15.0) > 0.1
+    )
+    assert prediction_lead_times.share_above(curve, 10.0) == pytest.approx(
+        prediction_lead_times.share_above(curve, 20.0), abs=0.02
+    )
+    assert prediction_lead_times.share_above(curve, 1000.0) == 0.0
     with pytest.raises(UsageError):
-        leads.calibrate(0.9, [(1.0, 0.5)])
+        prediction_lead_times.calibrate(0.9, [(1.0, 0.5)])

@@ -27,7 +27,7 @@ from whesl.lab.simulators.cloud import (
     persistence_forecast,
 )
 from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, CLOUD, OURS, PARSL
-from whesl.lab.simulators.cluster import policy_object_event_loop
+from whesl.lab.simulators.cluster import python_event_loop
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.placement.policies.easy import Easy
 
@@ -59,7 +59,7 @@ def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> N
         own.limit,
         np.full(count, np.inf),
     )
-    known = policy_object_event_loop.simulate(work, 32, Easy())
+    known = python_event_loop.simulate(work, 32, Easy())
     start = np.empty(count)
     start[known.job] = known.start
     assert whole.start.tolist() == start.tolist()

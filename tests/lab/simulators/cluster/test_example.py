@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from whesl.lab.simulators.cluster import policy_object_event_loop
+from whesl.lab.simulators.cluster import python_event_loop
 from whesl.lab.simulators.cluster.audit import audit
 from whesl.lab.simulators.cluster.simulation_records import Workload
 
@@ -20,6 +20,6 @@ def test_shortest_first() -> None:
     run = rng.integers(1, 500, 300).astype(float)
     submit = np.sort(rng.integers(0, 9000, 300)).astype(float)
     work = Workload(np.arange(300), submit, rng.integers(1, 17, 300), run, run, np.full(300, np.inf))
-    attempts = policy_object_event_loop.simulate(work, 16, policy)
+    attempts = python_event_loop.simulate(work, 16, policy)
     assert sorted(attempts.job.tolist()) == list(range(300))
     assert audit(work, 16, attempts) == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.lab.simulators.cluster.reference import Reference
 from whesl.lab.native import cluster_event_loop
-from whesl.lab.simulators.cluster import policy_object_event_loop
+from whesl.lab.simulators.cluster import python_event_loop
 from whesl.lab.simulators.cluster.audit import audit
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
@@ -84,9 +84,7 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
     predictor = given_accuracy.of_accuracy(history, aoa, 0.5, 1)
     for name, policy in (("fcfs", Fcfs()), ("easy", Easy()), ("reliable", Reliable())):
         compiled = simulate(work, nodes, name, history=history, predictor=predictor).attempts
-        attempts = policy_object_event_loop.simulate(
-            work, nodes, policy, history=history, predictor=predictor
-        )
+        attempts = python_event_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
         assert rows(attempts) == rows(compiled)
         assert audit(work, nodes, compiled, history) == []
 
@@ -172,7 +170,7 @@ class Wrong:
 def test_a_policy_that_is_wrong_is_refused(nodes: list[int]) -> None:
     work = Workload(np.arange(1), np.zeros(1), np.array([2]), np.ones(1), np.ones(1), np.full(1, np.inf))
     with pytest.raises(WheslError, match="policy wrong"):
-        policy_object_event_loop.simulate(work, 4, Wrong(nodes))
+        python_event_loop.simulate(work, 4, Wrong(nodes))
 
 
 def test_what_cannot_be_simulated_is_refused() -> None:
@@ -218,7 +216,7 @@ def test_a_fitted_predictor_gives_the_same_nodes_in_c(now: float) -> None:
         one = np.ones(1)
         work = Workload(np.arange(1), now * one, np.full(1, size), 900.0 * one, 900.0 * one, np.inf * one)
         found = simulate(work, 12, "reliable", predictor=predictor).attempts
-        plain = policy_object_event_loop.simulate(work, 12, Reliable(), predictor=predictor)
+        plain = python_event_loop.simulate(work, 12, Reliable(), predictor=predictor)
         assert rows(found) == rows(plain)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from whesl.managers import resource
-from whesl.managers.resource import beside_program
+from whesl.managers.resource import job_sidecar_processes
 from whesl.managers.resource.flux.allocation import FluxAllocation
 from whesl.managers.resource.flux.scheduler import FluxScheduler
 from whesl.model.errors import UsageError
@@ -68,11 +68,11 @@ def test_an_instance_that_was_handed_on_to_another_job(tmp_path: Path) -> None:
             assert chosen({**uri, **SLURM, **TASK}) == "slurm"
             assert chosen({**uri, **SLURM, "SLURM_JOB_ID": "6"}) == "flux"
             assert chosen(uri) == "flux"
-            started = beside_program.on_nodes({**uri, **SLURM}, ["app"], ["n1", "n2"], ["n1", "n2"])
+            started = job_sidecar_processes.on_nodes({**uri, **SLURM}, ["app"], ["n1", "n2"], ["n1", "n2"])
             assert started[0] == "srun"
             batch = {**uri, **SLURM, "FLUX_ENCLOSING_ID": "f2"}
-            assert beside_program.job_id(batch) == "7"
-            assert beside_program.job_id({**batch, "SLURM_JOB_ID": "6"}) == "f2"
+            assert job_sidecar_processes.job_id(batch) == "7"
+            assert job_sidecar_processes.job_id({**batch, "SLURM_JOB_ID": "6"}) == "f2"
             process.stdin.close()
 
 

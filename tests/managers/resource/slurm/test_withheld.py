@@ -11,7 +11,7 @@ import pytest
 from tests.equipment.slurmbed import SlurmBed
 from whesl.managers import resource
 from whesl.managers.resource.slurm import slurm_command_output
-from whesl.managers.resource.slurm.job_variable_recovery import withheld
+from whesl.managers.resource.slurm.missing_job_variables import withheld
 from whesl.managers.resource.slurm.slurm_command_output import Place
 from whesl.model.errors import CouldNotObserveError, RefusedError
 

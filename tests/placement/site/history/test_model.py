@@ -12,7 +12,7 @@ from tests.prediction.failures.histories import weibull_machine
 from whesl.model.errors import WheslError
 from whesl.placement.site.history import model as models
 from whesl.placement.site.history.model import About, SiteModel
-from whesl.prediction.failures import saving, survival
+from whesl.prediction.failures import predictor_files, survival
 
 DAY = 86400.0
 
@@ -57,7 +57,7 @@ def test_a_node_that_is_not_known_is_taken_for_a_usual_one() -> None:
 
 
 def test_a_predictor_without_names_is_refused(tmp_path: Path) -> None:
-    saving.save(survival.fit(weibull_machine(nodes=3)), tmp_path / "plain.npz")
+    predictor_files.save(survival.fit(weibull_machine(nodes=3)), tmp_path / "plain.npz")
     with pytest.raises(WheslError, match="nodes have no names"):
         models.load(tmp_path / "plain.npz")
 

@@ -15,7 +15,7 @@ from tests.prediction.failures.histories import DAY, weibull_machine
 from whesl.lab.readers import failures
 from whesl.model.errors import WheslError
 from whesl.placement.site.history import prior
-from whesl.prediction.failures import laws, survival
+from whesl.prediction.failures import failure_time_distributions, survival
 from whesl.prediction.failures.failure_history import History, merged
 
 LANL = Path(__file__).resolve().parents[5] / "shared/data/lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
@@ -65,7 +65,7 @@ def test_the_numbers_are_those_of_the_records_of_los_alamos(tmp_path: Path) -> N
         if lives.failed.sum() < 50 or history.nodes < 5:
             continue
         duration = lives.end - lives.begin
-        shapes.append(laws.fit("weibull", duration, lives.failed).parameters[0])
+        shapes.append(failure_time_distributions.fit("weibull", duration, lives.failed).parameters[0])
         weights.append(survival.fit(history, ("weibull",), frailty=True).fitted.frailty)
         hazards.append(np.log(lives.failed.sum() / ((duration / DAY) ** prior.SHAPE).sum()))
     assert len(shapes) == 17

@@ -7,10 +7,10 @@ import re
 from whesl.lab.reproductions.checkpoints import migration_break_even
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.results.table_and_figure import Figure, Series, Table
-from whesl.lab.simulators.checkpoints import leads, studies
+from whesl.lab.simulators.checkpoints import prediction_lead_times, studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction, times
 from whesl.lab.simulators.checkpoints.machine import Application, Leads, Machine, load
-from whesl.lab.simulators.checkpoints.printed import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
+from whesl.lab.simulators.checkpoints.published_values import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
 
 SOURCE = "the dissertation, chapter 2"
 SEED = 20260101
@@ -33,7 +33,7 @@ def calibrated(machine: Machine, applications: dict[str, Application]) -> tuple[
             took = times(machine, applications[name])
             waits = (took.all_write, took.migration, took.one_write, took.one_write)
             points += [(wait / (1.0 + change), ratio) for wait, ratio in zip(waits, ratios, strict=True)]
-    return recall, leads.calibrate(recall, points)
+    return recall, prediction_lead_times.calibrate(recall, points)
 
 
 def bench_of(given: Inputs) -> tuple[studies.Bench, dict[str, Application]]:

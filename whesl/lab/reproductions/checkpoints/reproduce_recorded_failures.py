@@ -9,7 +9,7 @@ from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import HOUR, reduction
-from whesl.prediction.failures import laws
+from whesl.prediction.failures import failure_time_distributions
 
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 
@@ -27,7 +27,7 @@ def lanl(given: Inputs) -> Report:
         system = failures.name.split()[1]
         between = np.diff(readers.read(path, system=system).starts)
         recorded = tuple(float(gap) for gap in between[between > 0])
-        shape, scale = laws.fit("weibull", np.array(recorded) / HOUR).parameters
+        shape, scale = failure_time_distributions.fit("weibull", np.array(recorded) / HOUR).parameters
         apart = max(abs(shape / failures.shape - 1), abs(scale / failures.scale_hours - 1))
         values[f"system {system}"] = {"shape": shape, "scale_hours": scale, "gaps": len(recorded)}
         findings.append(

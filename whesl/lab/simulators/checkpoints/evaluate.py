@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.lab.simulators.checkpoints import event_loop, leads
+from whesl.lab.simulators.checkpoints import event_loop, prediction_lead_times
 from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
-from whesl.lab.simulators.checkpoints.printed import MODELS
+from whesl.lab.simulators.checkpoints.published_values import MODELS
 from whesl.model.errors import UsageError, WheslError
 
 HOUR = 3600.0
@@ -102,10 +102,14 @@ def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, fl
     rate = hit / (failures.mean_hours * HOUR * scale / (failures.scale_hours * HOUR))
     recall = machine.recall if setting.recall is None else setting.recall
     longer = 1.0 + setting.change
-    enough = leads.share_above(machine.leads, took.migration / longer) if migrates else 0.0
+    enough = prediction_lead_times.share_above(machine.leads, took.migration / longer) if migrates else 0.0
     unmet, proactive = 1.0 - enough, 0.0  # equation (2.2) has no recall
     if setting.model.endswith("+"):
-        saved = leads.share_above(machine.leads, took.one_write / longer) if prioritizes else enough
+        saved = (
+            prediction_lead_times.share_above(machine.leads, took.one_write / longer)
+            if prioritizes
+            else enough
+        )
         committed = max(saved - enough, 0.0)
         unmet = 1.0 - recall * (enough + committed)
         proactive = recall * committed / (1.0 - machine.prediction.false_positives)

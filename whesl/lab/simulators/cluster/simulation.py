@@ -102,15 +102,13 @@ def _in_python(
 ) -> tuple[Attempts, NDArray[np.float64]]:
     """Simulate without a C compiler; arguments: see ``simulate``."""
     # Imported late, since the policies load numba, which takes longer than most simulations in C.
-    from whesl.lab.simulators.cluster import plain_conservative, policy_object_event_loop
+    from whesl.lab.simulators.cluster import python_conservative_backfilling, python_event_loop
     from whesl.placement.policies.easy import Easy
     from whesl.placement.policies.fcfs import Fcfs
     from whesl.placement.policies.reliable import Reliable
 
     if policy == "conservative":
-        return plain_conservative.simulate(work, nodes, history=history)
+        return python_conservative_backfilling.simulate(work, nodes, history=history)
     chosen: dict[str, Policy] = {"fcfs": Fcfs(), "easy": Easy(), "reliable": Reliable()}
-    attempts = policy_object_event_loop.simulate(
-        work, nodes, chosen[policy], history=history, predictor=predictor
-    )
+    attempts = python_event_loop.simulate(work, nodes, chosen[policy], history=history, predictor=predictor)
     return attempts, np.empty(0)

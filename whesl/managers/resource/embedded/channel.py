@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.files.other_bytes import carried, original
+from whesl.files.non_utf8_text import carried, original
 from whesl.managers.resource.embedded.protocol import AnyMessage, Message
 from whesl.model.errors import CouldNotObserveError
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.files.other_bytes import reachable
+from whesl.files.non_utf8_text import reachable
 from whesl.managers import resource
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.batch.submitter import submitter
+from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
-from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 

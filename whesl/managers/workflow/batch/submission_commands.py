@@ -11,7 +11,7 @@ from whesl.managers.resource.pbs.command import failure
 from whesl.managers.resource.slurm.states import Reply, reply_kind
 from whesl.managers.workflow.port import RunPlan
 from whesl.managers.workflow.submission import flux_directives
-from whesl.managers.workflow.submission.once import job_id
+from whesl.managers.workflow.submission.exactly_once_submission import job_id
 from whesl.model.errors import RefusedError
 
 

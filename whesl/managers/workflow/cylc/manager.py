@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.managers.workflow.cylc import flow
-from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.managers.workflow.script_wrapping import task_command
-from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 

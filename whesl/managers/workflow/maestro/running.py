@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whesl.managers.resource import manager_table
-from whesl.managers.workflow.foreground import refuse_unwrapped
+from whesl.managers.workflow.foreground_manager_process import refuse_unwrapped
 from whesl.managers.workflow.maestro import study
 from whesl.managers.workflow.maestro.filesystem_replacement import Shelter
 from whesl.managers.workflow.maestro.programs import find_program, with_flux

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
 from whesl.managers.workflow.makeflow import graph
+from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import task_command
-from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 

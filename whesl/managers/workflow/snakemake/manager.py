@@ -18,11 +18,11 @@ from typing import Any
 
 import msgspec
 
-from whesl.managers.workflow.foreground import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import Program, task_command
 from whesl.managers.workflow.snakemake import graph
-from whesl.managers.workflow.without_workspaces import WithoutWorkspaces
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 

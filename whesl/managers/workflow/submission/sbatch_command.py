@@ -22,8 +22,8 @@ from whesl.managers.resource.slurm.slurm_command_output import comment_for
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import (
     any_script,
+    exactly_once_submission,
     file_in_place,
-    once,
     submit_with_fallbacks,
     unwrapped_jobs,
 )
@@ -109,7 +109,7 @@ def _submit(
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
         reply = _reply(real, wish.words, {**environment, **told}, _place(call, wrapped))
-        job = once.job_id(reply)
+        job = exactly_once_submission.job_id(reply)
         if not job:
             raise CouldNotObserveError(f"sbatch's reply has no job id: {reply[:200]!r}")
         return job

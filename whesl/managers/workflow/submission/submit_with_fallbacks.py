@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.script_wrapping import WrappedScript
-from whesl.managers.workflow.submission import bad_nodes_file, once
+from whesl.managers.workflow.submission import bad_nodes_file, exactly_once_submission
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, WheslError
 
@@ -69,10 +69,10 @@ def submit(
         excludes_none: the reason why the scheduler cannot exclude nodes, "" where it can.
 
     Returns the job's id, and prints notices on standard error. Raises the errors of ``call`` (the last
-    refusal) and of ``once.submit_once``.
+    refusal) and of ``exactly_once_submission.submit_once``.
     """
     home = Path(places.chosen(environment, wrapped.home))
-    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    ledger = exactly_once_submission.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
 
     def attempt(token: str) -> str:
         return submit_now(
@@ -85,7 +85,9 @@ def submit(
         )
 
     with ledger.locked():
-        return once.submit_once(ledger, wrapped.task, scheduler, attempt, time.sleep, time.time)
+        return exactly_once_submission.submit_once(
+            ledger, wrapped.task, scheduler, attempt, time.sleep, time.time
+        )
 
 
 def submit_now(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.placement.policies.draws import draw
+from whesl.placement.policies.hash_based_random_numbers import draw
 from whesl.placement.policies.multicluster.conservative import Schedule, base
 from whesl.placement.policies.multicluster.fcfs_easy import Running, Waiting
 from whesl.placement.policies.multicluster.numba_monotonic_clock import seconds

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.placement.policies.draws import draw
+from whesl.placement.policies.hash_based_random_numbers import draw
 from whesl.placement.policies.reliable import worth_waiting
 from whesl.placement.policies.torus.boxes import Torus, fill
 from whesl.placement.policies.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty

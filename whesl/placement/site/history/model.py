@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whesl.model.errors import WheslError
 from whesl.placement.site.history.usefulness import Criterion, Verdict
-from whesl.prediction.failures import saving
+from whesl.prediction.failures import predictor_files
 from whesl.prediction.failures.predictor_base import ArrayPredictor
 
 _FAR = 30 * 86400.0  # seconds over which the mean rate gives the expected time to failure
@@ -137,7 +137,7 @@ def save(model: SiteModel, path: Path) -> None:
     Raises:
         WheslError: the file cannot be written.
     """
-    saving.save(model.predictor, path, msgspec.to_builtins(model.about))
+    predictor_files.save(model.predictor, path, msgspec.to_builtins(model.about))
 
 
 def load(path: Path) -> SiteModel:
@@ -149,7 +149,7 @@ def load(path: Path) -> SiteModel:
     Raises:
         WheslError: the file cannot be read, or does not hold a model with names of nodes.
     """
-    predictor, about = saving.load_with(path)
+    predictor, about = predictor_files.load_with(path)
     history = getattr(predictor, "history", None)
     names = history.names if history is not None else ()
     if not names or about is None:

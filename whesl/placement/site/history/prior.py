@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.laws import Law
+from whesl.prediction.failures.failure_time_distributions import Law
 from whesl.prediction.failures.survival import Fitted, Survival
 
 SHAPE = 0.57

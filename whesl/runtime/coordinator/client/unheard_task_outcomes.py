@@ -19,7 +19,7 @@ import msgspec
 
 from whesl.managers.resource import scheduler
 from whesl.managers.resource.port import JobRecord
-from whesl.managers.workflow.submission.once import Ledger, Submission
+from whesl.managers.workflow.submission.exactly_once_submission import Ledger, Submission
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.model.states import JobState

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from whesl.files.other_bytes import meant, original
+from whesl.files.non_utf8_text import meant, original
 from whesl.managers.resource import launcher_shims
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration

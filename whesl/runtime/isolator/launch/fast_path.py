@@ -20,7 +20,7 @@ import time
 from types import SimpleNamespace
 
 from whesl.files import file_retry, standard_streams
-from whesl.files.other_bytes import original
+from whesl.files.non_utf8_text import original
 from whesl.language import rules_cache, shipped_policy
 from whesl.managers.resource import allocation_from_environment, launcher_shims, manager_table
 from whesl.model import home as places

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from whesl.files import decode_errors, file_retry, standard_streams
-from whesl.files.other_bytes import carried, reachable
+from whesl.files.non_utf8_text import carried, reachable
 from whesl.language.rules_file import load_rules
 from whesl.language.spec import Spec
 from whesl.managers.resource import current_allocation, manager_table, withheld

@@ -14,7 +14,7 @@ import zlib
 from types import SimpleNamespace
 
 from whesl.files import file_retry, standard_streams
-from whesl.files.other_bytes import carried, reachable
+from whesl.files.non_utf8_text import carried, reachable
 from whesl.language import shipped_policy
 from whesl.managers.resource import cluster_environment, manager_table
 from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spares_granted

@@ -10,7 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 
-from whesl.runtime.node_agent.shared_numbers import SharedNumber
+from whesl.runtime.node_agent.shared_memory_numbers import SharedNumber
 
 _SIZE = 8
 _TICK, _SINCE, _OWNER, _KEEPER, _HEADER = 0, 1, 2, 3, 4

@@ -18,7 +18,7 @@ import msgspec
 
 from whesl.files import decode_errors, file_retry
 from whesl.files.untrusted_path import planted
-from whesl.language.patterns_and_places import Source, Stream
+from whesl.language.pattern_and_stream_records import Source, Stream
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines
 from whesl.model.pathmap import PathMap

@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.files import decode_errors, file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.language.patterns_and_places import Source
+from whesl.language.pattern_and_stream_records import Source
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines

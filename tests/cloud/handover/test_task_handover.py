@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from whesl.cli.cloud.handover import handover
-from whesl.cloud.handover.handing import Handing, Task
+from whesl.cloud.handover.task_handover import Handing, Task
 from whesl.managers.resource.port import JobRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.model.states import JobState

@@ -1,4 +1,4 @@
-"""Needles of an expression: short texts, at least one of which is in each line that the expression matches.
+"""Required literals (needles) of an expression: each line that it matches has at least one of them.
 
 A matching engine takes many seconds to compile a thousand expressions, but tenths of a second for their
 needles. Only lines with a needle are tried with the expressions themselves, as in RE2's FilteredRE2

@@ -13,7 +13,7 @@ from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
 from whesl.runtime.rule_learning.first_specification import Found
 from whesl.runtime.rule_learning.learn import learn
-from whesl.runtime.rule_learning.reading import run_of
+from whesl.runtime.rule_learning.run_log_reader import run_of
 
 # Words of scripts and programs in which several processes train together, and go on from checkpoints.
 _TRAINS = re.compile(

@@ -46,7 +46,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 def entries(tables: Iterable[Path]) -> tuple[Entry, ...]:
-    """Return all entries of some files in order; ``whesl.runtime.diagnose.prepared`` is made of them."""
+    """Return all entries of some files in order; ``prepared_knowledge`` is made of them."""
     return tuple(entry for path in tables for entry in read(path))
 
 

@@ -26,7 +26,7 @@ from whesl.prediction.failures import (
     survival,
 )
 from whesl.prediction.failures.predictor_base import ArrayPredictor
-from whesl.prediction.failures.saving import load, save
+from whesl.prediction.failures.predictor_files import load, save
 
 MACHINE = weibull_machine(nodes=8, days=200)
 PREDICTORS: dict[str, Callable[[], ArrayPredictor]] = {

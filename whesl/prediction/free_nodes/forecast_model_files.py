@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.prediction import tree_scoring
-from whesl.prediction.failures import saving
+from whesl.prediction.failures import predictor_files
 from whesl.prediction.free_nodes.boosting import Boosted
 from whesl.prediction.free_nodes.conformal import Scores
 from whesl.prediction.free_nodes.features import COLUMNS
@@ -69,7 +69,7 @@ def save(model: Model, about: About, path: Path) -> None:
         "unit": about.unit,
         "draws": about.draws,
     }
-    saving.write(path, meta, arrays)
+    predictor_files.write(path, meta, arrays)
 
 
 def load(path: Path) -> tuple[Model, About]:
@@ -81,7 +81,7 @@ def load(path: Path) -> tuple[Model, About]:
     Raises:
         WheslError: the file cannot be read, or does not hold a model.
     """
-    return saving.read(
+    return predictor_files.read(
         path, "a forecast of free nodes", "make it anew with `whesl cloud forecast train`", _restored
     )
 
@@ -96,12 +96,15 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> tuple[Model, About]:
     boosted = []
     for place, center in enumerate(centers):
         walked = Trees(
-            *(saving.column(arrays, f"{name}_{place}", _KINDS.get(name, np.int32)) for name in Trees._fields)
+            *(
+                predictor_files.column(arrays, f"{name}_{place}", _KINDS.get(name, np.int32))
+                for name in Trees._fields
+            )
         )
         tree_scoring.check(walked, len(COLUMNS))
-        boosted.append(Boosted(walked, saving.number({"center": center}, "center")))
+        boosted.append(Boosted(walked, predictor_files.number({"center": center}, "center")))
     pairs = tuple(zip(boosted[::2], boosted[1::2], strict=True))
-    time = saving.column(arrays, "time", np.float64)
+    time = predictor_files.column(arrays, "time", np.float64)
     scores = Scores(time, *(_table(arrays, name, (len(time), HOURS)) for name in ("low", "high", "truth")))
     if (np.diff(time) < 0).any():
         raise ValueError("the times of its forecasts go back")
@@ -117,8 +120,8 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> tuple[Model, About]:
         _table(arrays, "of_day", (24,)),
         scores,
     )
-    trained, days, unit = (saving.number(meta, name) for name in ("trained", "days", "unit"))
-    about = About(trained, days, unit, saving.whole(meta, "draws"))
+    trained, days, unit = (predictor_files.number(meta, name) for name in ("trained", "days", "unit"))
+    about = About(trained, days, unit, predictor_files.whole(meta, "draws"))
     if not about.unit > 0 or not about.draws > 0:
         raise ValueError("its unit or its draws are not above 0")
     return model, about

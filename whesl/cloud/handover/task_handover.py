@@ -25,7 +25,7 @@ import msgspec
 
 from whesl.files import whole_file
 from whesl.managers.resource.port import JobRecord
-from whesl.model import handed_over
+from whesl.model import handover_record
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
 _TICK = 0.2  # seconds between two checks for signals
@@ -184,7 +184,7 @@ class Handing:
         """Write the record for the task's report; a full disk does not fail the attempt."""
         if self._task.told is None:
             return
-        record = handed_over.HandedOver(
+        record = handover_record.HandedOver(
             attempt=self._task.attempt,
             cluster=self._name,
             job=job,
@@ -193,7 +193,7 @@ class Handing:
             status=status,
             files=files,
         )
-        with contextlib.suppress(OSError), (self._task.told / handed_over.FILE).open("ab") as file:
+        with contextlib.suppress(OSError), (self._task.told / handover_record.FILE).open("ab") as file:
             file.write(msgspec.json.encode(record) + b"\n")
 
     def _waited(self, cluster: Cluster, token: str) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.cloud.providers.port import Instance, InstanceRequest, InstanceState, Offer
+from whesl.cloud.runner.cluster_and_cloud_executors import UNSEEN, ProviderSide
 from whesl.cloud.runner.run_records import ExecutorState
-from whesl.cloud.runner.sides import UNSEEN, ProviderSide
 from whesl.cloud.transfer.directory import DirectoryStore
 
 

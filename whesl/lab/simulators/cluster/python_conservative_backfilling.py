@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.lab.simulators.cluster import simulation_records
-from whesl.lab.simulators.cluster.policy_object_event_loop import Machine
+from whesl.lab.simulators.cluster.python_event_loop import Machine
 from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.placement.policies.multicluster.profile import earliest, empty, forget, reset, roomy, take
 from whesl.prediction.failures.failure_history import History

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from whesl.runtime.diagnose.anomalous_lines import form
 from whesl.runtime.diagnose.labels import clean
-from whesl.runtime.diagnose.reading import lines_of_all
-from whesl.runtime.diagnose.unusual import form
+from whesl.runtime.diagnose.log_reader import lines_of_all
 from whesl.runtime.rule_learning.run_records import Run
 
 MOST_FORMS = 20_000  # first forms of a run that are kept

@@ -15,7 +15,7 @@ import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.runtime.diagnose.diagnosis_records import Entry
-from whesl.runtime.diagnose.needles import Needle
+from whesl.runtime.diagnose.required_literals import Needle
 from whesl.runtime.diagnose.vocabulary import Role
 
 DIRECTORY = Path(__file__).parent / "knowledge"
@@ -48,10 +48,10 @@ def prepared() -> Prepared:
 
 def made() -> Prepared:
     """Return WHESL's knowledge, made from the tables."""
-    from whesl.runtime.diagnose import knowledge
-    from whesl.runtime.diagnose.needles import needles
+    from whesl.runtime.diagnose import knowledge_reader
+    from whesl.runtime.diagnose.required_literals import needles
 
-    entries = knowledge.entries(_tables())
+    entries = knowledge_reader.entries(_tables())
     return Prepared(
         made_of=checksum(),
         entries=entries,
@@ -65,7 +65,7 @@ def checksum() -> int:
     """Return a checksum of the tables and of the module that finds needles."""
     own = [
         Path(__file__).parent / name
-        for name in ("knowledge.py", "needles.py", "diagnosis_records.py", "vocabulary.py")
+        for name in ("knowledge_reader.py", "required_literals.py", "diagnosis_records.py", "vocabulary.py")
     ]
     files = (*_tables(), *own)
     return zlib.crc32(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files))

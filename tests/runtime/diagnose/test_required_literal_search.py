@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical
-from whesl.runtime.diagnose import needle_search
-from whesl.runtime.diagnose.needle_search import NeedleSearch
-from whesl.runtime.diagnose.needles import Needle, ignores_case
-from whesl.runtime.diagnose.prepared import prepared
+from whesl.runtime.diagnose import required_literal_search
+from whesl.runtime.diagnose.prepared_knowledge import prepared
+from whesl.runtime.diagnose.required_literal_search import NeedleSearch
+from whesl.runtime.diagnose.required_literals import Needle, ignores_case
 
 KNOWN = sorted({(needle, ignores_case(text)) for text, some in prepared().needles.items() for needle in some})
 SHORT = [
@@ -75,7 +75,7 @@ def test_what_follows_the_first_part_is_looked_at_by_the_compiled_engine(
         made.append(compiled(SHORT))
         return made[-1]
 
-    monkeypatch.setattr(needle_search, "make_engine", make)
+    monkeypatch.setattr(required_literal_search, "make_engine", make)
     search = NeedleSearch(SHORT)
     line = b"an ab here\n" + b"nothing\n" * 10_000
     numbers = [found for _ in range(6) for _, _, found in search.lines(line, 0, len(line))]
