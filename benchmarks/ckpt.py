@@ -28,7 +28,7 @@ from whesl.checkpoints import messages
 from whesl.checkpoints.core.states_and_events import Ask, Requested
 from whesl.checkpoints.job_launch import page_of
 from whesl.checkpoints.messages import StatusAsked
-from whesl.checkpoints.rank_page import Page
+from whesl.checkpoints.rank_shared_memory import Page
 from whesl.checkpoints.rendezvous import Address, find
 from whesl.runtime.wire.curve_sockets import dealer
 from whesl.runtime.wire.keys import KeyPair, user_keys

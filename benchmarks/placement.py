@@ -29,7 +29,7 @@ from tests.equipment.slurmbed import SlurmBed
 from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.history.model import About, SiteModel, save
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 PATIENCE = 900.0
 

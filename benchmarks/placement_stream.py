@@ -28,7 +28,7 @@ from whesl.lab.readers import failures as readers
 from whesl.lab.simulators.cluster.simulation import simulate
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import exact, of_accuracy
+from whesl.prediction.failures.given_accuracy_predictors import exact, of_accuracy
 from whesl.prediction.failures.survival import fit
 
 NODES = 16

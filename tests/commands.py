@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 
 from whesl import cli
 from whesl.runtime.isolator import __main__ as isolator
-from whesl.runtime.isolator.launch import keeper
+from whesl.runtime.isolator.launch import isolator_keeper
 
 
 def whesl(
@@ -107,7 +107,7 @@ def _be(words: list[str], environment: dict[str, str], loaded: Path) -> NoReturn
         sys.argv = [str(Path(sys.executable).with_name("whesl")), *words]
         before = set(sys.modules)
         # A task's isolator is a fork, too; one that a keeper starts anew is a program of its own.
-        keeper.start_isolator = partial(keeper.start_isolator, loaded=isolator.main)
+        isolator_keeper.start_isolator = partial(isolator_keeper.start_isolator, loaded=isolator.main)
         try:
             cli.main(words)
         except SystemExit as end:

@@ -13,8 +13,8 @@ import msgspec
 from whesl.report.collection import Happening
 from whesl.runtime.coordinator.core import journal_replay
 from whesl.runtime.coordinator.core.state import Settings, State
-from whesl.runtime.isolator.core import machine
 from whesl.runtime.isolator.core import state as isolator_state
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
 from whesl.runtime.wire.messages import Report
@@ -116,4 +116,4 @@ def rebuild(written: Written, settings: Settings = Settings()) -> State:  # noqa
 
 def rebuild_task(setup: Setup, written: Written) -> isolator_state.State:
     """Return the isolator's state that records describe."""
-    return machine.rebuild(setup, of_tasks(written))
+    return state_machine.rebuild(setup, of_tasks(written))

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.api.promised_names import STAYS, listed
+from whesl.api.lazy_names_and_deprecation import STAYS, listed
 
 MODULES = (
     "whesl.api",

@@ -70,8 +70,8 @@ def drop_coerced_locale() -> None:
 
 # WHESL's modules that run users' functions and handlers, whose users choose the warnings.
 _RUN_USERS_CODE = {
-    "whesl.runtime.functions.process",
-    "whesl.runtime.functions.template",
+    "whesl.runtime.functions.function_process",
+    "whesl.runtime.functions.fork_server",
     "whesl.runtime.operations.custom_handler_host",
 }
 

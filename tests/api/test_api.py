@@ -16,7 +16,7 @@ import pytest
 
 from tools import api_page
 from whesl import __version__, api
-from whesl.api.promised_names import STAYS, Deprecated, lazily
+from whesl.api.lazy_names_and_deprecation import STAYS, Deprecated, lazily
 
 ROOT = Path(__file__).resolve().parents[2]
 DEAD = """\
@@ -77,7 +77,12 @@ def test_importing_it_loads_nothing() -> None:
     code = "import sys, whesl.api, whesl.api.lab\nprint(*sorted(n for n in sys.modules if 'whesl' in n))"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=True)
-    assert done.stdout.split() == ["whesl", "whesl.api", "whesl.api.lab", "whesl.api.promised_names"]
+    assert done.stdout.split() == [
+        "whesl",
+        "whesl.api",
+        "whesl.api.lab",
+        "whesl.api.lazy_names_and_deprecation",
+    ]
 
 
 def test_what_is_misspelled_is_an_error() -> None:

@@ -112,7 +112,7 @@ def _role(words: list[bytes]) -> tuple[str, str]:
         return "responder", ""
     if "whesl.runtime.coordinator" in text:
         return "coordinator", ""
-    if any(word.endswith("runtime/isolator/launch/keeper.py") for word in text):
+    if any(word.endswith("runtime/isolator/launch/isolator_keeper.py") for word in text):
         return "keeper", ""
     if any(word.endswith("chaos/programs/work.py") for word in text):
         return "rank", text[text.index("--task") + 1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.checkpoints import rank_page
+from whesl.checkpoints import rank_shared_memory
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "c"
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -26,31 +26,31 @@ def compiled(place: Path, *sources: Path | str, options: tuple[str, ...] = ()) -
 
 def test_both_languages_see_the_same_page(tmp_path: Path) -> None:
     names = {
-        "offsetof(struct page_header, heartbeat) / 8": rank_page.HEARTBEAT,
-        "offsetof(struct page_header, candidate) / 8": rank_page.CANDIDATE,
-        "offsetof(struct page_header, agreed) / 8": rank_page.AGREED,
-        "offsetof(struct page_header, target) / 8": rank_page.TARGET,
-        "offsetof(struct page_header, epoch) / 8": rank_page.EPOCH,
-        "offsetof(struct page_header, granted) / 8": rank_page.GRANTED,
-        "offsetof(struct page_header, released) / 8": rank_page.RELEASED,
+        "offsetof(struct page_header, heartbeat) / 8": rank_shared_memory.HEARTBEAT,
+        "offsetof(struct page_header, candidate) / 8": rank_shared_memory.CANDIDATE,
+        "offsetof(struct page_header, agreed) / 8": rank_shared_memory.AGREED,
+        "offsetof(struct page_header, target) / 8": rank_shared_memory.TARGET,
+        "offsetof(struct page_header, epoch) / 8": rank_shared_memory.EPOCH,
+        "offsetof(struct page_header, granted) / 8": rank_shared_memory.GRANTED,
+        "offsetof(struct page_header, released) / 8": rank_shared_memory.RELEASED,
         "offsetof(struct page_header, directory)": 128,
-        "sizeof(struct page_header)": rank_page.HEADER,
-        "offsetof(struct page_slot, count) / 8": rank_page.COUNT,
-        "offsetof(struct page_slot, state) / 8": rank_page.STATE,
-        "offsetof(struct page_slot, epoch) / 8": rank_page.SLOT_EPOCH,
-        "offsetof(struct page_slot, target) / 8": rank_page.SLOT_TARGET,
-        "offsetof(struct page_slot, rank) / 8": rank_page.RANK,
-        "offsetof(struct page_slot, pid) / 8": rank_page.PID,
-        "offsetof(struct page_slot, bytes) / 8": rank_page.BYTES,
-        "offsetof(struct page_slot, checksum) / 8": rank_page.CHECKSUM,
-        "offsetof(struct page_slot, verified) / 8": rank_page.VERIFIED,
-        "offsetof(struct page_slot, ranks) / 8": rank_page.RANKS,
-        "offsetof(struct page_slot, durable) / 8": rank_page.DURABLE,
-        "offsetof(struct page_slot, text)": rank_page.TEXT,
-        "sizeof(struct page_slot)": rank_page.SLOT,
-        "SLOT_COMMITTED": rank_page.SlotState.COMMITTED,
-        "SLOT_CLAIMED": rank_page.SlotState.CLAIMED,
-        "WHESL_CKPT_MAGIC": rank_page.MAGIC,
+        "sizeof(struct page_header)": rank_shared_memory.HEADER,
+        "offsetof(struct page_slot, count) / 8": rank_shared_memory.COUNT,
+        "offsetof(struct page_slot, state) / 8": rank_shared_memory.STATE,
+        "offsetof(struct page_slot, epoch) / 8": rank_shared_memory.SLOT_EPOCH,
+        "offsetof(struct page_slot, target) / 8": rank_shared_memory.SLOT_TARGET,
+        "offsetof(struct page_slot, rank) / 8": rank_shared_memory.RANK,
+        "offsetof(struct page_slot, pid) / 8": rank_shared_memory.PID,
+        "offsetof(struct page_slot, bytes) / 8": rank_shared_memory.BYTES,
+        "offsetof(struct page_slot, checksum) / 8": rank_shared_memory.CHECKSUM,
+        "offsetof(struct page_slot, verified) / 8": rank_shared_memory.VERIFIED,
+        "offsetof(struct page_slot, ranks) / 8": rank_shared_memory.RANKS,
+        "offsetof(struct page_slot, durable) / 8": rank_shared_memory.DURABLE,
+        "offsetof(struct page_slot, text)": rank_shared_memory.TEXT,
+        "sizeof(struct page_slot)": rank_shared_memory.SLOT,
+        "SLOT_COMMITTED": rank_shared_memory.SlotState.COMMITTED,
+        "SLOT_CLAIMED": rank_shared_memory.SlotState.CLAIMED,
+        "WHESL_CKPT_MAGIC": rank_shared_memory.MAGIC,
     }
     source = tmp_path / "layout.c"
     prints = "\n".join(f'printf("%llu\\n", (unsigned long long)({name}));' for name in names)

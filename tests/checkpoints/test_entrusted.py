@@ -17,7 +17,15 @@ from click.testing import CliRunner
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
 from tests.waiting import until
-from whesl.checkpoints import acknowledged, control, directory_lock, manifest, messages, rank_page, sealing
+from whesl.checkpoints import (
+    acknowledged_requests_file,
+    control,
+    directory_lock,
+    manifest,
+    messages,
+    rank_shared_memory,
+    sealing,
+)
 from whesl.checkpoints.client import Client
 from whesl.checkpoints.core.states_and_events import (
     Answered,
@@ -31,7 +39,7 @@ from whesl.checkpoints.core.states_and_events import (
 )
 from whesl.checkpoints.manifest import Manifest, Part
 from whesl.checkpoints.messages import Reply, Written
-from whesl.checkpoints.rank_page import Page
+from whesl.checkpoints.rank_shared_memory import Page
 from whesl.checkpoints.rendezvous import Address
 from whesl.checkpoints.service import Service
 from whesl.cli.ckpt import control as control_commands
@@ -145,7 +153,7 @@ def test_an_acknowledged_prediction_outlives_the_coordinator(
     first = service()
     tell(first, Joined(node="n0", ranks=1, of=1))
     assert not first._answer(Predicted(node="n0", lead=300.0)).refused
-    assert acknowledged.load(tmp_path / "job").foretold["n0"].fails_at > time.monotonic() + 200
+    assert acknowledged_requests_file.load(tmp_path / "job").foretold["n0"].fails_at > time.monotonic() + 200
     kill(first)
     said: list[str] = []
     again = service(said)
@@ -165,8 +173,8 @@ def test_an_acknowledged_request_outlives_the_coordinator_and_not_its_program(
     said: list[str] = []
     tell(service(said), Joined(node="n0", ranks=1, of=1))
     assert any("begins (by hand)" in each for each in said), said
-    acknowledged.end_request(tmp_path / "job")
-    assert acknowledged.load(tmp_path / "job") == Known()
+    acknowledged_requests_file.end_request(tmp_path / "job")
+    assert acknowledged_requests_file.load(tmp_path / "job") == Known()
 
 
 def test_what_cannot_be_written_down_is_not_acknowledged(
@@ -178,19 +186,19 @@ def test_what_cannot_be_written_down_is_not_acknowledged(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(acknowledged, "save", full)
+    monkeypatch.setattr(acknowledged_requests_file, "save", full)
     answer = made._answer(Predicted(node="n0", lead=300.0))
     assert answer.refused and "could not be written down" in answer.text and "No space left" in answer.text
     monkeypatch.undo()
     assert not made._answer(Predicted(node="n0", lead=300.0)).refused
-    assert list(acknowledged.load(tmp_path / "job").foretold) == ["n0"]
+    assert list(acknowledged_requests_file.load(tmp_path / "job").foretold) == ["n0"]
 
 
 def test_a_file_that_was_torn_is_as_none(tmp_path: Path) -> None:
-    acknowledged.save(tmp_path, Known(foretold={"n0": Foretold(fails_at=time.monotonic() + 9)}))
+    acknowledged_requests_file.save(tmp_path, Known(foretold={"n0": Foretold(fails_at=time.monotonic() + 9)}))
     content = (tmp_path / "acknowledged").read_bytes()
     (tmp_path / "acknowledged").write_bytes(content[:-3])
-    assert acknowledged.load(tmp_path) == Known()
+    assert acknowledged_requests_file.load(tmp_path) == Known()
 
 
 # Parts -----------------------------------------------------------------------------------------------------
@@ -234,13 +242,13 @@ def test_who_commits_after_that_leaves_nothing(
     sheet = Page(tmp_path / "page", tmp_path)
     monkeypatch.setenv("WHESL_CKPT_PAGE", str(sheet.path))
     manifest.begin(tmp_path, 1)
-    for word in (rank_page.EPOCH, rank_page.GRANTED, rank_page.TARGET):
+    for word in (rank_shared_memory.EPOCH, rank_shared_memory.GRANTED, rank_shared_memory.TARGET):
         sheet.put(word, 1)
     if language == "python":
         client = Client(0, 1)
         assert client.poll()
         client.path.write_text("state")
-        sheet.put(rank_page.RELEASED, 1)
+        sheet.put(rank_shared_memory.RELEASED, 1)
         client.commit(client.path)
     elif COMPILER is None:
         pytest.skip("no C compiler is on PATH")
@@ -249,11 +257,11 @@ def test_who_commits_after_that_leaves_nothing(
         program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", tmp_path / "late.c")
         with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as rank:
             assert rank.stdout is not None and rank.stdout.readline() == b"written\n"
-            sheet.put(rank_page.RELEASED, 1)
+            sheet.put(rank_shared_memory.RELEASED, 1)
             rank.communicate(b"\n", timeout=60)
         assert rank.returncode == 0
     assert [file.name for file in (tmp_path / "1").iterdir()] == [manifest.BEGUN]
-    assert [slot.state for slot in sheet.ranks()] == [rank_page.SlotState.RUNNING]
+    assert [slot.state for slot in sheet.ranks()] == [rank_shared_memory.SlotState.RUNNING]
 
 
 def test_what_it_took_is_known_after_a_takeover(service: Callable[..., Service], tmp_path: Path) -> None:
@@ -359,7 +367,7 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from whesl.checkpoints.client import Client
-from whesl.checkpoints.rank_page import Page
+from whesl.checkpoints.rank_shared_memory import Page
 page = Page(Path(sys.argv[1]), Path("/kept"))
 print("made", flush=True)
 time.sleep(600)
@@ -377,14 +385,14 @@ def test_pages_whose_owner_was_killed_are_removed_by_the_next_agent(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     ) as owner:
         assert owner.stdout is not None and owner.stdout.readline() == b"made\n"
-        rank_page.remove_ownerless(tmp_path)
+        rank_shared_memory.remove_ownerless(tmp_path)
         assert (tmp_path / "page").exists()  # its owner lives
         monkeypatch.setenv("WHESL_CKPT_PAGE", str(tmp_path / "page"))
         client = Client(0, 1)
         owner.send_signal(signal.SIGKILL)
         owner.wait()
-    rank_page.remove_ownerless(tmp_path)
+    rank_shared_memory.remove_ownerless(tmp_path)
     assert (tmp_path / "page").exists()  # a rank lives, and its agent may be started again
     client.finish()
-    rank_page.remove_ownerless(tmp_path)
+    rank_shared_memory.remove_ownerless(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["other"]

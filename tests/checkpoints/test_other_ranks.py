@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
-from whesl.checkpoints import manifest, rank_page
+from whesl.checkpoints import manifest, rank_shared_memory
 from whesl.checkpoints.client import Client, OtherRanksError
 from whesl.checkpoints.core import restore
 from whesl.checkpoints.core.restore import Answer, Kept
 from whesl.checkpoints.manifest import Manifest, Part
-from whesl.checkpoints.rank_page import Page
+from whesl.checkpoints.rank_shared_memory import Page
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def checkpoint(place: Path, number: int, ranks: int) -> None:
 @pytest.fixture
 def sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     made = Page(tmp_path / "page", tmp_path)
-    made.put(rank_page.CANDIDATE, 1)
+    made.put(rank_shared_memory.CANDIDATE, 1)
     monkeypatch.setenv("WHESL_CKPT_PAGE", str(made.path))
     return made
 
@@ -152,7 +152,7 @@ def test_a_program_that_redistributes_gets_all_parts(
     rank: int, ranks: int, language: str, sheet: Page, tmp_path: Path
 ) -> None:
     checkpoint(tmp_path, 1, 4)
-    sheet.put(rank_page.AGREED, 1)
+    sheet.put(rank_shared_memory.AGREED, 1)
     parts = [tmp_path / "1" / f"rank-{number}.part" for number in range(4)]
     if language == "python":
         client = Client(rank, ranks)

@@ -19,11 +19,11 @@ from tests.alike import alike
 from tests.checkpoints import asking
 from tests.equipment import faults
 from tests.waiting import until
-from whesl.checkpoints import control, manifest, rank_page
+from whesl.checkpoints import control, manifest, rank_shared_memory
 from whesl.checkpoints.client import Client
 from whesl.checkpoints.core.states_and_events import Predicted, Requested
 from whesl.checkpoints.job_launch import page_of
-from whesl.checkpoints.rank_page import Page, Slot, SlotState
+from whesl.checkpoints.rank_shared_memory import Page, Slot, SlotState
 from whesl.checkpoints.rendezvous import find
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Nodes:
     def released(self, node: int) -> int:
         """Return the last checkpoint of which a node's ranks know that it is over."""
         sheet = Page(page_of(self.name, "alone", NODES[node]), self.directory)
-        number = sheet.get(rank_page.RELEASED)
+        number = sheet.get(rank_shared_memory.RELEASED)
         sheet.close(remove=False)
         return number
 
@@ -377,9 +377,9 @@ def test_a_rank_that_comes_late_does_not_tell_of_its_earlier_part(
     monkeypatch.setenv("WHESL_CKPT_PAGE", str(sheet.path))
     client = Client(0, 1)
     for number in (1, 2):
-        sheet.put(rank_page.EPOCH, number)
-        sheet.put(rank_page.GRANTED, number)
-        sheet.put(rank_page.TARGET, number)
+        sheet.put(rank_shared_memory.EPOCH, number)
+        sheet.put(rank_shared_memory.GRANTED, number)
+        sheet.put(rank_shared_memory.TARGET, number)
         (tmp_path / str(number)).mkdir()
         seen: list[Slot] = []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from whesl.checkpoints.rank_page import Slot, SlotState
+from whesl.checkpoints.rank_shared_memory import Slot, SlotState
 from whesl.checkpoints.rank_writes import Writing, signs
 
 

@@ -15,13 +15,13 @@ from click.testing import CliRunner
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
 from tests.equipment import faults
-from whesl.checkpoints import manifest, messages, rank_page
+from whesl.checkpoints import manifest, messages, rank_shared_memory
 from whesl.checkpoints.agent import Agent
 from whesl.checkpoints.client import Client, CommitError
 from whesl.checkpoints.core.states_and_events import Answered, Joined, Requested, Settings
 from whesl.checkpoints.manifest import Manifest, Part
 from whesl.checkpoints.messages import Verified, Written
-from whesl.checkpoints.rank_page import Page, SlotState
+from whesl.checkpoints.rank_shared_memory import Page, SlotState
 from whesl.checkpoints.service import Service
 from whesl.cli.broken_pipe import drop
 from whesl.cli.ckpt import run_serve
@@ -137,7 +137,7 @@ def alone(client: Client, place: Path, why: str = "") -> None:
 
 
 def test_an_agent_of_another_version(sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    sheet.put(0, rank_page.MAGIC + 1)
+    sheet.put(0, rank_shared_memory.MAGIC + 1)
     alone(Client(0, 1), tmp_path, "another version")
     said = capfd.readouterr().err
     assert said.count("another version: checkpoints are not coordinated") == 1 == len(said.splitlines())
@@ -188,7 +188,7 @@ def test_a_dead_rank_that_nobody_has_waited_for_keeps_its_place_from_nobody(
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
     assert [slot.pid for slot in sheet.ranks()] == [before]
-    assert not rank_page.alive(before)
+    assert not rank_shared_memory.alive(before)
     if language == "python":
         Client(0, 1).finish()
     elif COMPILER is None:
@@ -222,7 +222,11 @@ int main(int argc, char **argv)
 def test_a_manifest_names_files_of_its_own_directory(name: str, sheet: Page, tmp_path: Path) -> None:
     """The checkpoint was called complete, and could never be restored."""
     (tmp_path / "1").mkdir()
-    for word, value in ((rank_page.EPOCH, 1), (rank_page.GRANTED, 1), (rank_page.TARGET, 1)):
+    for word, value in (
+        (rank_shared_memory.EPOCH, 1),
+        (rank_shared_memory.GRANTED, 1),
+        (rank_shared_memory.TARGET, 1),
+    ):
         sheet.put(word, value)
     path = tmp_path / "1" / name
 
@@ -292,7 +296,7 @@ def test_a_rank_that_restores_waits_no_longer_than_it_was_told(
     client = Client(0, 2)
     with pytest.raises(WheslError, match=r"named no checkpoint within 0\.01 s"):
         client.restore(0.01)
-    sheet.put(rank_page.CANDIDATE, 1)
+    sheet.put(rank_shared_memory.CANDIDATE, 1)
     with pytest.raises(WheslError, match=r"not all ranks have verified checkpoint 1 within 0\.01 s"):
         client.restore(0.01)
     # Its answer is taken back: the others do not restore what it does not.
@@ -314,12 +318,12 @@ def test_an_agent_takes_back_what_a_rank_no_longer_says(sheet: Page, tmp_path: P
     said: list[Verified] = []
     agent._send = said.append  # type: ignore[assignment, method-assign]  # what would be sent
     checkpoint(tmp_path, 2)
-    sheet.put(rank_page.CANDIDATE, 1)
+    sheet.put(rank_shared_memory.CANDIDATE, 1)
     client = Client(0, 2)
-    client._words[client._first + rank_page.VERIFIED] = 3
+    client._words[client._first + rank_shared_memory.VERIFIED] = 3
     for _ in range(2):
         agent._restored()
-    client._words[client._first + rank_page.VERIFIED] = 0
+    client._words[client._first + rank_shared_memory.VERIFIED] = 0
     for _ in range(2):
         agent._restored()
     assert [(each.good, each.bad) for each in said] == [(1, 0), (0, 0)]
@@ -359,7 +363,11 @@ def test_an_agent_tells_of_ranks_that_have_ended(
     try:
         other = Client(1, 2)
         (tmp_path / "1").mkdir()
-        for word, value in ((rank_page.EPOCH, 1), (rank_page.GRANTED, 1), (rank_page.TARGET, 1)):
+        for word, value in (
+            (rank_shared_memory.EPOCH, 1),
+            (rank_shared_memory.GRANTED, 1),
+            (rank_shared_memory.TARGET, 1),
+        ):
             sheet.put(word, value)
         if language == "c":
             (tmp_path / "parts.c").write_text(PARTS)
@@ -381,7 +389,7 @@ def test_an_agent_tells_of_ranks_that_have_ended(
         assert (joined.ranks, joined.of, joined.ended) == ((2, 2, 0) if writes else (1, 2, 1))
         assert written[-1:] == ([[0, 1]] if writes else [[1]])
         # Its part was of that checkpoint, and it has none of the next one.
-        sheet.put(rank_page.TARGET, rank_page.IDLE)
+        sheet.put(rank_shared_memory.TARGET, rank_shared_memory.IDLE)
         ranks, ended = sheet.registered()
         assert (len(ranks), ended) == (1, 1)
         other.finish()

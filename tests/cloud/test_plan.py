@@ -20,7 +20,7 @@ from whesl.cloud import prices
 from whesl.cloud.core.plan_records import HOUR, Domain, FreeForecast, Measurement, Profile
 from whesl.cloud.plan_inputs import moments
 from whesl.cloud.runner.plan_choice import choose
-from whesl.cloud.workflow.read import read
+from whesl.cloud.workflow.format_detection import read
 from whesl.model.errors import UsageError
 
 TABLE = """\

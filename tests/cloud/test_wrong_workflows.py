@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cloud.test_plan import STUDY, refused
-from whesl.cloud.workflow.read import read
+from whesl.cloud.workflow.format_detection import read
 
 
 def test_steps_of_one_name_and_a_step_that_waits_for_itself_are_refused(tmp_path: Path) -> None:

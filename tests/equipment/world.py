@@ -20,7 +20,7 @@ from whesl.model.states import JobState, NodeState
 from whesl.runtime.coordinator.core import journal_replay
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.coordinator.core.state import State as CoordinatorState
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.state import State as TaskState
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
@@ -89,7 +89,7 @@ class MemoryJournal(list[tuple[str, dict[str, Any], float]]):
 
     def state_of_task(self, setup: Setup) -> TaskState:
         """Return what a task's isolator knows that starts on it."""
-        return machine.rebuild(setup, [(of_isolator(data), time) for data, time in self._read()])
+        return state_machine.rebuild(setup, [(of_isolator(data), time) for data, time in self._read()])
 
     def _read(self) -> Iterable[tuple[bytes, float]]:
         return ((msgspec.json.encode({**data, "kind": kind}), time) for kind, data, time in self)

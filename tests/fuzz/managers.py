@@ -16,7 +16,12 @@ from whesl.managers.resource.flux import bridge_client
 from whesl.managers.resource.flux import flux_command_output as flux_records
 from whesl.managers.resource.flux.allocation import FluxAllocation
 from whesl.managers.resource.launcher_shims.flux_node_swap import idset
-from whesl.managers.resource.slurm import attempt_environment, releases, slurm_command_output, states
+from whesl.managers.resource.slurm import (
+    job_variables_of_nodes_in_use,
+    releases,
+    slurm_command_output,
+    states,
+)
 from whesl.managers.resource.slurm.command import failure
 from whesl.model.errors import CouldNotObserveError, WheslError
 
@@ -45,7 +50,7 @@ def slurm(data: bytes) -> None:
     assert isinstance(failure("squeue", 1, text), WheslError)
     variables = dict(line.partition("=")[::2] for line in text.splitlines())
     with contextlib.suppress(CouldNotObserveError):
-        attempt_environment.for_nodes(attempt_environment.nodes_of(variables), variables)
+        job_variables_of_nodes_in_use.for_nodes(job_variables_of_nodes_in_use.nodes_of(variables), variables)
 
 
 def hostlists(data: bytes) -> None:

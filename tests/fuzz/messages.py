@@ -11,13 +11,13 @@ from tests.runtime.coordinator.world import DIAMOND, RULES
 from tests.runtime.isolator.conftest import exception, make_setup
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.runtime.coordinator import json_views
-from whesl.runtime.coordinator.core import machine as coordinator
+from whesl.runtime.coordinator.core import state_machine as coordinator
 from whesl.runtime.coordinator.core.changes import apply_record
 from whesl.runtime.coordinator.core.events_and_commands import Arrived
 from whesl.runtime.coordinator.core.events_and_commands import Journal as CoordinatorJournal
 from whesl.runtime.coordinator.core.events_and_commands import Started as CoordinatorStarted
 from whesl.runtime.coordinator.core.state import Settings, State
-from whesl.runtime.isolator.core import machine as isolator
+from whesl.runtime.isolator.core import state_machine as isolator
 from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, CoordinatorMessage, Started
 from whesl.runtime.isolator.core.events_and_commands import Journal as IsolatorJournal
 from whesl.runtime.journal.records import coordinator_records as records

@@ -13,7 +13,7 @@ import pytest
 
 from whesl.lab.results import figures
 from whesl.lab.results.page import Lines, Page, Section, write_page
-from whesl.lab.results.table_and_figure import Figure, Series, Table
+from whesl.lab.results.table_and_figure_records import Figure, Series, Table
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
 from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`

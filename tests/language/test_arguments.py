@@ -9,7 +9,7 @@ import pytest
 from whesl.language.compiler.operation_signatures import OPERATIONS, Argument, ArgumentType, arguments_of
 from whesl.language.signals import signal_number
 from whesl.language.spec import Operation, ResourceKind
-from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
+from whesl.runtime.operations.recovery_step_arguments import checked, of_attempt, split_command
 
 
 def values(argument: Argument) -> list[Any]:

@@ -21,7 +21,7 @@ from whesl.language.detections.external_and_counted import (
 from whesl.language.detections.job_exception import JobExceptionDetection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.node import NodeCondition, NodeDetection
-from whesl.language.detections.promised import PromisedDetection
+from whesl.language.detections.output_file import PromisedDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
 from whesl.language.pattern_and_stream_records import Pattern, Source, Span, Stream
 from whesl.language.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec

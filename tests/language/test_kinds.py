@@ -18,7 +18,7 @@ from whesl.language.pattern_and_stream_records import Span
 from whesl.language.tools import sentences
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Task
-from whesl.runtime.detect.core import Detectors
+from whesl.runtime.detect.detectors import Detectors
 
 PACKAGE = Path(whesl.__file__).parent
 RULES = """DECLARE ENTITY JOB

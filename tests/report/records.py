@@ -12,7 +12,7 @@ from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.report.collection import Gathered
 from whesl.report.report_records import Report
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.journal.store import Journal
 
 Records = list[tuple[str, float, dict[str, Any]]]  # kind, time, data

@@ -12,7 +12,7 @@ from whesl.model.workflow import Task, Workflow
 from whesl.report.collection import Gathered, Happening
 from whesl.report.report_builder import summarise
 from whesl.report.report_records import Report
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 
 HOSTILE = "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00 \u202egnp.exe </pre></style>"
 _BEGIN = 1_700_000_000.0

@@ -16,7 +16,7 @@ from whesl.report import overview_forms
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.overview import overview
 from whesl.report.report_records import Assumptions, Report, Run, TaskRow, Totals
-from whesl.report.task_fold import TaskFold
+from whesl.report.task_row_from_records import TaskFold
 from whesl.runtime.journal.records.isolator_records import Attempt, Finished, Launched
 
 DAY = 86400.0

@@ -24,7 +24,7 @@ from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, re
 from whesl.files.untrusted_path import planted
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.runtime.isolator.observe import attempt_output_destination
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 
 pytestmark = needs_root

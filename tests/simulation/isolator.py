@@ -15,7 +15,7 @@ from tests.simulation.stepping import carry_out
 from tests.simulation.world import Host, InvariantError
 from whesl.model.evidence import Evidence, LastLines
 from whesl.model.states import NodeState, TaskState
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AskCheckpoint,
@@ -97,7 +97,7 @@ class Isolator:
         records = self.files.read()
         for _, _, time in records:
             self.clock.follow(time)
-        self.state: State = machine.rebuild(self.setup, of_tasks(records))
+        self.state: State = state_machine.rebuild(self.setup, of_tasks(records))
         self.client = Client(
             site.network, site.name, site.id, f"{self.setup.claim}-{number}", self._hear, self._contact
         )
@@ -135,7 +135,7 @@ class Isolator:
         """The journal alone has to rebuild what is durable."""
         if self.unwritten:
             return
-        again = machine.rebuild(self.setup, of_tasks(self.files.read()))
+        again = state_machine.rebuild(self.setup, of_tasks(self.files.read()))
         for name in State.__struct_fields__:
             mine, read = getattr(self.state, name), getattr(again, name)
             # Lists and tuples inside a step are the same to JSON.
@@ -229,7 +229,7 @@ class Isolator:
         site.turns += 1
         if world.tracing:
             world.note(site.name, f"[{site.turns}] {_short(event)} in {self.state.phase.value}")
-        state, commands = machine.step(self.state, event, self.clock())
+        state, commands = state_machine.step(self.state, event, self.clock())
         records = [command for command in commands if isinstance(command, Journal)]
         crash = struck(site.crashes, site.turns, {command.record.kind for command in records})
         if crash is not None and crash.place == 0 and records and not self.unwritten:

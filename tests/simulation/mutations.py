@@ -15,7 +15,7 @@ from tests.simulation.coordinator import Place
 from whesl.model.outcomes import ToldBy
 from whesl.model.states import TaskState
 from whesl.runtime.coordinator.core import contested_claims, dependents_and_names, registration_and_ownership
-from whesl.runtime.coordinator.core import machine as coordinator_core
+from whesl.runtime.coordinator.core import state_machine as coordinator_core
 from whesl.runtime.coordinator.core.changes import apply_record as coordinator_changes
 from whesl.runtime.coordinator.core.events_and_commands import Requeue
 from whesl.runtime.coordinator.core.persistent_map import Map
@@ -30,10 +30,10 @@ from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import Wa
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.effects import workflow_recovery_steps
 from whesl.runtime.coordinator.storage import snapshots as coordinator_snapshots
-from whesl.runtime.isolator.core import changes as isolator_changes
+from whesl.runtime.isolator.core import apply_record as isolator_changes
 from whesl.runtime.isolator.core import lost_nodes
-from whesl.runtime.isolator.core import machine as isolator_core
 from whesl.runtime.isolator.core import state as isolator_state
+from whesl.runtime.isolator.core import state_machine as isolator_core
 from whesl.runtime.isolator.core.events_and_commands import AttemptExited, Journal, RunStep, Signalled
 from whesl.runtime.isolator.core.recovery import escalation_to_coordinator as isolator_escalation
 from whesl.runtime.isolator.core.recovery import node_selection

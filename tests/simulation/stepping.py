@@ -17,10 +17,10 @@ from whesl.model.pathmap import PathMap
 from whesl.runtime.isolator.core.events_and_commands import StepDone
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import State
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.job import CommandResult
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
-from whesl.runtime.operations.step_execution import execute
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.recovery_step_execution import execute
 
 
 class _Ports:
@@ -42,7 +42,7 @@ class _Ports:
 def carry_out(
     state: State, index: int, chance: random.Random, failing: float, busy: frozenset[str] = frozenset()
 ) -> StepDone:
-    """Return what comes of a step of the isolator's, as ``whesl.runtime.isolator.task_recovery_steps`` does.
+    """Return what comes of a step of the isolator's, as ``isolator.effects.task_recovery_steps`` does.
 
     Args:
         state: with the recovery under way.

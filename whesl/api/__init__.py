@@ -10,7 +10,7 @@ A deprecated name warns (DeprecationWarning) and works for two more minor releas
 
 from __future__ import annotations
 
-from whesl.api.promised_names import lazily
+from whesl.api.lazy_names_and_deprecation import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from whesl.report.report_records import RunAgain as RunAgain
     from whesl.report.report_records import TaskRow as TaskRow
     from whesl.report.report_records import Totals as Totals
-    from whesl.runtime.detect.rehearsal import Occurrence as Occurrence
-    from whesl.runtime.detect.rehearsal import Rehearsed as Rehearsed
-    from whesl.runtime.detect.rehearsal import SignOfLife as SignOfLife
+    from whesl.runtime.detect.detection_on_old_logs import Occurrence as Occurrence
+    from whesl.runtime.detect.detection_on_old_logs import Rehearsed as Rehearsed
+    from whesl.runtime.detect.detection_on_old_logs import SignOfLife as SignOfLife
     from whesl.runtime.diagnose.diagnosis_records import Candidate as Candidate
     from whesl.runtime.diagnose.diagnosis_records import Diagnosis as Diagnosis
     from whesl.runtime.diagnose.diagnosis_records import Entry as Entry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.api.promised_names import lazily
+from whesl.api.lazy_names_and_deprecation import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

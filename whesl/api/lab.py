@@ -15,16 +15,16 @@ docs/lab/library.md goes on from there.
 
 from __future__ import annotations
 
-from whesl.api.promised_names import lazily
+from whesl.api.lazy_names_and_deprecation import lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whesl.lab.execution.progress_interface import Progress as Progress
     from whesl.lab.execution.progress_interface import Silent as Silent
     from whesl.lab.readers.failures import periods as read_periods
-    from whesl.lab.readers.format_detection import read_failures as read_failures
-    from whesl.lab.readers.format_detection import read_jobs as read_jobs
     from whesl.lab.readers.machine_file import read as read_resources
+    from whesl.lab.readers.site_log_format_detection import read_failures as read_failures
+    from whesl.lab.readers.site_log_format_detection import read_jobs as read_jobs
     from whesl.lab.readers.swf import read as read_swf
     from whesl.lab.readers.workflow_formats import read as read_graph
     from whesl.lab.replay.case_from_logs import Case as Case
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from whesl.lab.results.page import Page as Page
     from whesl.lab.results.page import Section as Section
     from whesl.lab.results.page import write_page as write_page
-    from whesl.lab.results.result_writers import write_jobs as write_jobs
-    from whesl.lab.results.result_writers import write_summary as write_summary
-    from whesl.lab.results.result_writers import write_table as write_table
-    from whesl.lab.results.table_and_figure import Figure as Figure
-    from whesl.lab.results.table_and_figure import Series as Series
-    from whesl.lab.results.table_and_figure import Table as Table
+    from whesl.lab.results.parquet_csv_json_writers import write_jobs as write_jobs
+    from whesl.lab.results.parquet_csv_json_writers import write_summary as write_summary
+    from whesl.lab.results.parquet_csv_json_writers import write_table as write_table
+    from whesl.lab.results.table_and_figure_records import Figure as Figure
+    from whesl.lab.results.table_and_figure_records import Series as Series
+    from whesl.lab.results.table_and_figure_records import Table as Table
     from whesl.lab.simulators.cluster.measures import measures as measures
     from whesl.lab.simulators.cluster.measures import outcome as outcome
     from whesl.lab.simulators.cluster.python_event_loop import simulate as simulate_policy
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from whesl.placement.policies.port import View as View
     from whesl.prediction.failures.failure_history import History as History
     from whesl.prediction.failures.failure_history import merged as merged
-    from whesl.prediction.failures.given_accuracy import exact as exact
-    from whesl.prediction.failures.given_accuracy import of_accuracy as of_accuracy
+    from whesl.prediction.failures.given_accuracy_predictors import exact as exact
+    from whesl.prediction.failures.given_accuracy_predictors import of_accuracy as of_accuracy
     from whesl.prediction.failures.periodic_and_survival_prediction import fit as fit_ffp
     from whesl.prediction.failures.port import Predictor as Predictor
     from whesl.prediction.failures.survival import fit as fit_survival

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import zmq
 
-from whesl.checkpoints import messages, rank_page
+from whesl.checkpoints import messages, rank_shared_memory
 from whesl.checkpoints.core.states_and_events import Answered, Ask, CommitFailed, Grant, Joined, Release
 from whesl.checkpoints.manifest import Part
 from whesl.checkpoints.messages import Agreed, Candidate, Over, Slow, Verified, Written
-from whesl.checkpoints.rank_page import Page, Slot, SlotState
+from whesl.checkpoints.rank_shared_memory import Page, Slot, SlotState
 from whesl.checkpoints.rank_writes import Writing
 from whesl.checkpoints.rendezvous import Address, find
 from whesl.runtime.wire.curve_sockets import ClientSocket
@@ -97,13 +97,13 @@ class Agent:
             self._socket.connect(endpoint, address.key)
 
     def _in_epoch(self) -> bool:
-        return self._page.get(rank_page.TARGET) != rank_page.IDLE
+        return self._page.get(rank_shared_memory.TARGET) != rank_shared_memory.IDLE
 
     def _join(self) -> None:
         """Register this node, with the state of a checkpoint that is under way."""
         ranks, ended = self._page.registered()
-        epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
-        target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
+        epoch = self._page.get(rank_shared_memory.EPOCH) if self._in_epoch() else 0
+        target = self._page.get(rank_shared_memory.TARGET) if self._in_epoch() else 0
         committed = bool(epoch and ranks) and all(
             slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
         )
@@ -129,35 +129,35 @@ class Agent:
         sheet = self._page
         match message:
             case Ask(target=0):
-                sheet.put(rank_page.TARGET, rank_page.IDLE)
+                sheet.put(rank_shared_memory.TARGET, rank_shared_memory.IDLE)
                 top = max((slot.polls for slot in sheet.ranks()), default=0)
                 self._send(Answered(node=self._node, epoch=message.epoch, round=message.round, top=top))
-            case Ask() if sheet.get(rank_page.RELEASED) >= message.epoch:
+            case Ask() if sheet.get(rank_shared_memory.RELEASED) >= message.epoch:
                 why = "its ranks went on before the coordinator was started anew"
                 self._send(CommitFailed(node=self._node, epoch=message.epoch, why=why))
             case Ask():
-                sheet.put(rank_page.EPOCH, message.epoch)
-                sheet.put(rank_page.TARGET, message.target)
+                sheet.put(rank_shared_memory.EPOCH, message.epoch)
+                sheet.put(rank_shared_memory.TARGET, message.target)
                 self._asked = message
                 self._settled_by = time.monotonic() + SETTLE
                 self._arrived_by = time.monotonic() + message.arrival
             case Grant():
-                if (sheet.get(rank_page.EPOCH), sheet.get(rank_page.TARGET)) == (
+                if (sheet.get(rank_shared_memory.EPOCH), sheet.get(rank_shared_memory.TARGET)) == (
                     message.epoch,
                     message.target,
                 ):
-                    sheet.put(rank_page.GRANTED, message.epoch)
+                    sheet.put(rank_shared_memory.GRANTED, message.epoch)
                     self._writing = Writing(message.arrival, message.commit, time.monotonic())
             case Release():
-                sheet.put(rank_page.RELEASED, message.epoch)
-                sheet.put(rank_page.TARGET, rank_page.IDLE)
+                sheet.put(rank_shared_memory.RELEASED, message.epoch)
+                sheet.put(rank_shared_memory.TARGET, rank_shared_memory.IDLE)
                 self._asked = self._writing = None
             case Over():
                 self._over = True
             case Candidate():
-                sheet.put(rank_page.CANDIDATE, message.epoch or rank_page.IDLE)
+                sheet.put(rank_shared_memory.CANDIDATE, message.epoch or rank_shared_memory.IDLE)
             case Agreed():
-                sheet.put(rank_page.AGREED, message.epoch or rank_page.IDLE)
+                sheet.put(rank_shared_memory.AGREED, message.epoch or rank_shared_memory.IDLE)
             case _:
                 self._log(f"ignored: {message}")
 
@@ -194,7 +194,7 @@ class Agent:
 
     def _written_or_failed(self) -> None:
         sheet = self._page
-        epoch = sheet.get(rank_page.EPOCH)
+        epoch = sheet.get(rank_shared_memory.EPOCH)
         if self._told == epoch:
             return
         ranks = list(sheet.ranks())
@@ -211,17 +211,18 @@ class Agent:
             return
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
-            late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by
+            late = slot.polls < sheet.get(rank_shared_memory.TARGET) and time.monotonic() > self._arrived_by
             durable = slot.state is SlotState.COMMITTED and slot.epoch == epoch
-            if failed or late or not (durable or rank_page.alive(slot.pid)):
+            if failed or late or not (durable or rank_shared_memory.alive(slot.pid)):
                 why = slot.text if failed else f"process {slot.pid} has ended"
                 if late and not failed:
-                    why = f"it has not come to step {sheet.get(rank_page.TARGET)} in time: does it poll?"
+                    step = sheet.get(rank_shared_memory.TARGET)
+                    why = f"it has not come to step {step} in time: does it poll?"
                 self._told = epoch
                 self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
                 return
         done = [slot for slot in ranks if slot.state is SlotState.COMMITTED and slot.epoch == epoch]
-        if sheet.get(rank_page.GRANTED) == epoch and len(done) == len(ranks) == self._joined[0]:
+        if sheet.get(rank_shared_memory.GRANTED) == epoch and len(done) == len(ranks) == self._joined[0]:
             self._told = epoch
             self._send(self._written(epoch))
 
@@ -234,8 +235,11 @@ class Agent:
         return Written(node=self._node, epoch=epoch, parts=parts)
 
     def _restored(self) -> None:
-        candidate = self._page.get(rank_page.CANDIDATE)
-        if candidate in (0, rank_page.IDLE) or self._page.get(rank_page.AGREED) == candidate:
+        candidate = self._page.get(rank_shared_memory.CANDIDATE)
+        if (
+            candidate in (0, rank_shared_memory.IDLE)
+            or self._page.get(rank_shared_memory.AGREED) == candidate
+        ):
             return
         answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
         good = sum(answer % 2 for answer in answers)

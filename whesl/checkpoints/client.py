@@ -23,8 +23,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from whesl.checkpoints import manifest, rank_page
-from whesl.checkpoints.rank_page import SlotState
+from whesl.checkpoints import manifest, rank_shared_memory
+from whesl.checkpoints.rank_shared_memory import SlotState
 from whesl.checkpoints.rendezvous import name_of_node
 from whesl.files import file_retry
 from whesl.model.errors import WheslError
@@ -98,9 +98,9 @@ class Client:
         self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
-        self._words = memoryview(bytearray(rank_page.HEADER + rank_page.SLOT)).cast("Q")
-        self._words[rank_page.TARGET] = rank_page.IDLE
-        self._first = rank_page.HEADER // 8
+        self._words = memoryview(bytearray(rank_shared_memory.HEADER + rank_shared_memory.SLOT)).cast("Q")
+        self._words[rank_shared_memory.TARGET] = rank_shared_memory.IDLE
+        self._first = rank_shared_memory.HEADER // 8
         name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
         if not 0 <= rank < ranks:
             self._lacks(f"rank {rank} of {ranks} is none", always=True)
@@ -119,7 +119,7 @@ class Client:
         count = self._count = self._count + 1
         words = self._words
         words[self._first] = count
-        # 8 is ``rank_page.TARGET``; looking up the name would double the time of a poll.
+        # 8 is ``rank_shared_memory.TARGET``; looking up the name would double the time of a poll.
         if count < words[8]:
             return False
         return self._hold(count)
@@ -129,31 +129,35 @@ class Client:
         begin = seen = time.monotonic()
         beat = 0
         while True:
-            epoch, target = words[rank_page.EPOCH], words[rank_page.TARGET]
-            if target == rank_page.IDLE or words[rank_page.RELEASED] >= epoch or count != target:
+            epoch, target = words[rank_shared_memory.EPOCH], words[rank_shared_memory.TARGET]
+            if (
+                target == rank_shared_memory.IDLE
+                or words[rank_shared_memory.RELEASED] >= epoch
+                or count != target
+            ):
                 break
-            if words[first + rank_page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
+            if words[first + rank_shared_memory.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
                 # The state left by an earlier checkpoint must not be taken for this checkpoint's.
-                words[first + rank_page.STATE] = SlotState.RUNNING
-            words[first + rank_page.SLOT_EPOCH] = epoch
-            words[first + rank_page.SLOT_TARGET] = target
-            if words[rank_page.GRANTED] == epoch and words[rank_page.TARGET] == target:
+                words[first + rank_shared_memory.STATE] = SlotState.RUNNING
+            words[first + rank_shared_memory.SLOT_EPOCH] = epoch
+            words[first + rank_shared_memory.SLOT_TARGET] = target
+            if words[rank_shared_memory.GRANTED] == epoch and words[rank_shared_memory.TARGET] == target:
                 self.epoch = epoch
                 name = "all-ranks.part" if self._shared else f"rank-{self.rank}.writing"
                 self.path = Path(self._directory) / str(epoch) / name
-                words[first + rank_page.DURABLE] = 0
-                words[first + rank_page.STATE] = SlotState.WRITING
+                words[first + rank_shared_memory.DURABLE] = 0
+                words[first + rank_shared_memory.STATE] = SlotState.WRITING
                 return True
-            words[first + rank_page.STATE] = SlotState.HOLDING
-            if words[rank_page.HEARTBEAT] != beat:
-                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
+            words[first + rank_shared_memory.STATE] = SlotState.HOLDING
+            if words[rank_shared_memory.HEARTBEAT] != beat:
+                beat, seen = words[rank_shared_memory.HEARTBEAT], time.monotonic()
             elif time.monotonic() - seen > self._patience:
                 self._say("the node's agent gives no sign of life")
                 break
             _rest(begin)
         # A committed part keeps its state until the agent has reported it.
-        if words[first + rank_page.STATE] == SlotState.HOLDING:
-            words[first + rank_page.STATE] = SlotState.RUNNING
+        if words[first + rank_shared_memory.STATE] == SlotState.HOLDING:
+            words[first + rank_shared_memory.STATE] = SlotState.RUNNING
         return False
 
     def commit(self, path: str | os.PathLike[str]) -> None:
@@ -169,9 +173,9 @@ class Client:
             CommitError: the file could not be made durable.
         """
         words, first = self._words, self._first
-        coordinated = words[first + rank_page.STATE] == SlotState.WRITING
+        coordinated = words[first + rank_shared_memory.STATE] == SlotState.WRITING
         if coordinated:
-            words[first + rank_page.SYNCING] = self.epoch
+            words[first + rank_shared_memory.SYNCING] = self.epoch
         try:
             if coordinated:
                 self._check(Path(path))
@@ -186,18 +190,18 @@ class Client:
             raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
         if not coordinated or self._is_over(Path(path).with_name(name)):
             return
-        words[first + rank_page.BYTES] = size
-        words[first + rank_page.CHECKSUM] = checksum
+        words[first + rank_shared_memory.BYTES] = size
+        words[first + rank_shared_memory.CHECKSUM] = checksum
         self._text(name)
-        words[first + rank_page.DURABLE] = self.epoch
-        words[first + rank_page.STATE] = SlotState.COMMITTED
+        words[first + rank_shared_memory.DURABLE] = self.epoch
+        words[first + rank_shared_memory.STATE] = SlotState.COMMITTED
 
     def _is_over(self, path: Path) -> bool:
         """Return whether the checkpoint was given up; remove its file in this case."""
         words, first = self._words, self._first
-        if words[rank_page.RELEASED] < self.epoch:
+        if words[rank_shared_memory.RELEASED] < self.epoch:
             return False
-        words[first + rank_page.STATE] = SlotState.RUNNING
+        words[first + rank_shared_memory.STATE] = SlotState.RUNNING
         with suppress(OSError):
             self._check(path)
             path.unlink()
@@ -206,8 +210,8 @@ class Client:
     def _check(self, path: Path) -> None:
         """Raise OSError where a file's name or directory does not fit a manifest."""
         name = path.name
-        if len(os.fsencode(name)) >= rank_page.TEXT:
-            raise OSError(f"its name is longer than {rank_page.TEXT - 1} bytes")
+        if len(os.fsencode(name)) >= rank_shared_memory.TEXT:
+            raise OSError(f"its name is longer than {rank_shared_memory.TEXT - 1} bytes")
         if len(name.split()) != 1:
             raise OSError("its name has a blank")
         folder = Path(self._directory) / str(self.epoch)
@@ -216,9 +220,9 @@ class Client:
 
     def give_up(self, why: str) -> None:
         """Report that this rank cannot write its checkpoint, so that no rank waits for it."""
-        if self._words[self._first + rank_page.STATE] == SlotState.WRITING:
+        if self._words[self._first + rank_shared_memory.STATE] == SlotState.WRITING:
             self._text(why)
-            self._words[self._first + rank_page.STATE] = SlotState.FAILED
+            self._words[self._first + rank_shared_memory.STATE] = SlotState.FAILED
 
     def restore(self, timeout: float | None = None) -> Path | None:
         """Return this rank's part of the newest whole checkpoint; None where there is no checkpoint.
@@ -266,30 +270,30 @@ class Client:
         found: list[Path] | None = None
         due = begin + limit
         while True:
-            candidate, agreed = words[rank_page.CANDIDATE], words[rank_page.AGREED]
-            if agreed == rank_page.IDLE:
+            candidate, agreed = words[rank_shared_memory.CANDIDATE], words[rank_shared_memory.AGREED]
+            if agreed == rank_shared_memory.IDLE:
                 return None
             if agreed and agreed == answered:
                 self.epoch = agreed
                 return found
-            if candidate not in (0, answered, rank_page.IDLE):
-                words[first + rank_page.VERIFIED] = 0  # no answer until this candidate is verified
+            if candidate not in (0, answered, rank_shared_memory.IDLE):
+                words[first + rank_shared_memory.VERIFIED] = 0  # no answer until this candidate is verified
                 try:
                     found = self._verified(candidate, redistributes=redistributes)
                 except DamagedError:
                     found = None
                 answered = candidate
-                words[first + rank_page.VERIFIED] = candidate * 2 + (found is not None)
+                words[first + rank_shared_memory.VERIFIED] = candidate * 2 + (found is not None)
                 due = time.monotonic() + limit
-            if words[rank_page.HEARTBEAT] != beat:
-                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
+            if words[rank_shared_memory.HEARTBEAT] != beat:
+                beat, seen = words[rank_shared_memory.HEARTBEAT], time.monotonic()
             elif time.monotonic() - seen > self._patience:
                 raise WheslError(
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
                 )
             if time.monotonic() > due:
                 # This answer is withdrawn, since no rank may restore a checkpoint that this rank gives up.
-                words[first + rank_page.VERIFIED] = 0
+                words[first + rank_shared_memory.VERIFIED] = 0
                 what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
                 raise WheslError(
                     f"nothing was restored: {what} within {limit:g} s",
@@ -300,7 +304,7 @@ class Client:
     def finish(self) -> None:
         """End the client, which must not be used afterwards."""
         if self._memory is not None:
-            self._words[self._first + rank_page.STATE] = SlotState.FINISHED
+            self._words[self._first + rank_shared_memory.STATE] = SlotState.FINISHED
             self._words.release()
             self._memory.close()
             self._memory = None
@@ -357,39 +361,46 @@ class Client:
             time.sleep(0.01)  # the agent starts together with the ranks
         try:
             status = os.fstat(file)
-            if status.st_uid != os.geteuid() or status.st_size < rank_page.HEADER + rank_page.SLOT:
+            if (
+                status.st_uid != os.geteuid()
+                or status.st_size < rank_shared_memory.HEADER + rank_shared_memory.SLOT
+            ):
                 self._lacks("the page is not this user's, or too small")
                 return
             memory = mmap.mmap(file, status.st_size)
             words = memoryview(memory).cast("Q")
-            if words[0] != rank_page.MAGIC:
+            if words[0] != rank_shared_memory.MAGIC:
                 self._lacks("the agent is of another version")
                 return
             # Python has no compare-and-swap, so the processes of a node take their slots under a lock.
             fcntl.flock(file, fcntl.LOCK_EX)
             for index in range(words[1]):
-                first = (rank_page.HEADER + index * rank_page.SLOT) // 8
-                state = words[first + rank_page.STATE]
-                mine = state != SlotState.FREE and words[first + rank_page.RANK] == self.rank
-                if mine and state != SlotState.FINISHED and rank_page.alive(words[first + rank_page.PID]):
+                first = (rank_shared_memory.HEADER + index * rank_shared_memory.SLOT) // 8
+                state = words[first + rank_shared_memory.STATE]
+                mine = state != SlotState.FREE and words[first + rank_shared_memory.RANK] == self.rank
+                if (
+                    mine
+                    and state != SlotState.FINISHED
+                    and rank_shared_memory.alive(words[first + rank_shared_memory.PID])
+                ):
                     self._lacks("another process has this rank: two programs in one job?")
                     return
                 if mine or state == SlotState.FREE:
                     self._memory, self._words, self._first = memory, words, first
                     for word in (
-                        rank_page.COUNT,
-                        rank_page.VERIFIED,
-                        rank_page.SLOT_EPOCH,
-                        rank_page.DURABLE,
-                        rank_page.SYNCING,
+                        rank_shared_memory.COUNT,
+                        rank_shared_memory.VERIFIED,
+                        rank_shared_memory.SLOT_EPOCH,
+                        rank_shared_memory.DURABLE,
+                        rank_shared_memory.SYNCING,
                     ):
                         words[first + word] = 0
-                    words[first + rank_page.RANK] = self.rank
-                    words[first + rank_page.RANKS] = self.ranks
-                    words[first + rank_page.SHARED] = self._shared
-                    words[first + rank_page.PID] = os.getpid()
-                    words[first + rank_page.STATE] = SlotState.RUNNING
-                    directory = bytes(memory[128 : rank_page.HEADER]).partition(b"\0")[0]
+                    words[first + rank_shared_memory.RANK] = self.rank
+                    words[first + rank_shared_memory.RANKS] = self.ranks
+                    words[first + rank_shared_memory.SHARED] = self._shared
+                    words[first + rank_shared_memory.PID] = os.getpid()
+                    words[first + rank_shared_memory.STATE] = SlotState.RUNNING
+                    directory = bytes(memory[128 : rank_shared_memory.HEADER]).partition(b"\0")[0]
                     self._directory = os.fsdecode(directory)
                     return
             self._lacks("more ranks on this node than a page has room for")
@@ -400,9 +411,9 @@ class Client:
 
     def _text(self, text: str) -> None:
         if self._memory is not None:
-            start = self._first * 8 + rank_page.TEXT
-            data = os.fsencode(text)[: rank_page.TEXT - 1]
-            self._memory[start : start + rank_page.TEXT] = data.ljust(rank_page.TEXT, b"\0")
+            start = self._first * 8 + rank_shared_memory.TEXT
+            data = os.fsencode(text)[: rank_shared_memory.TEXT - 1]
+            self._memory[start : start + rank_shared_memory.TEXT] = data.ljust(rank_shared_memory.TEXT, b"\0")
 
     def _lacks(self, what: str, *, always: bool = False) -> None:
         """Record and report why the agent is missing, so that ``restore`` fails and does not return None."""

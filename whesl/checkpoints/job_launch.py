@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from whesl.checkpoints import acknowledged, directory_lock, rendezvous
-from whesl.checkpoints.rank_page import alive
+from whesl.checkpoints import acknowledged_requests_file, directory_lock, rendezvous
+from whesl.checkpoints.rank_shared_memory import alive
 from whesl.managers import resource
 from whesl.managers.resource import job_sidecar_processes
 from whesl.managers.resource.port import Allocation, Closing
@@ -135,7 +135,7 @@ class Job:
         _refuse_second(self._home, self._name)
         directory_lock.refuse_held(self._directory)
         with suppress(OSError):  # the coordinator reports errors of the directory
-            acknowledged.end_request(self._home)
+            acknowledged_requests_file.end_request(self._home)
         for number in FORWARDED:
             signal.signal(number, self._signalled)
         self._allocation = resource.current_allocation(os.environ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from whesl.checkpoints.rank_page import Slot, SlotState
+from whesl.checkpoints.rank_shared_memory import Slot, SlotState
 
 
 def signs(pid: int) -> object | None:

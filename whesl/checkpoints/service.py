@@ -17,7 +17,7 @@ from typing import Any
 import zmq
 from msgspec.structs import replace
 
-from whesl.checkpoints import acknowledged, directory_lock, manifest, messages, rendezvous
+from whesl.checkpoints import acknowledged_requests_file, directory_lock, manifest, messages, rendezvous
 from whesl.checkpoints.core import protocol, restore
 from whesl.checkpoints.core.states_and_events import (
     AbortMigration,
@@ -119,7 +119,7 @@ class Service:
             self._lock = directory_lock.take(directory, log) if _writable(directory) else -1
             numbers = manifest.numbers(directory)
             whole = manifest.whole(directory)
-            self._known = acknowledged.load(home)
+            self._known = acknowledged_requests_file.load(home)
         except OSError as error:
             raise WheslError(
                 f"checkpoints cannot be kept in {directory}: {error.strerror}",
@@ -303,7 +303,7 @@ class Service:
         if known == self._known and not self._unwritten:
             return
         try:
-            acknowledged.save(self._home, known)
+            acknowledged_requests_file.save(self._home, known)
             self._known, self._unwritten = known, ""
         except OSError as error:
             self._unwritten = f"{self._home}: {error.strerror}"

@@ -72,7 +72,7 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the exceptions in running tasks' rules whose name begins with the incomplete word."""
-    from whesl.runtime.coordinator.core.raising import declared
+    from whesl.runtime.coordinator.core.external_exceptions import declared
 
     try:
         state = _state()

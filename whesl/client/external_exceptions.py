@@ -16,7 +16,7 @@ from whesl.model.errors import RefusedError, TransientError, UsageError
 from whesl.model.evidence import PredictedFailure
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.coordinator.client.start import ensure_running
-from whesl.runtime.coordinator.core.raising import RefusalError, node_of, on_node, targets
+from whesl.runtime.coordinator.core.external_exceptions import RefusalError, node_of, on_node, targets
 from whesl.runtime.coordinator.core.state import State, TaskEntry
 from whesl.runtime.isolator.task import raise_requests
 from whesl.runtime.wire import keys

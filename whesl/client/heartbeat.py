@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from whesl.model.launchers import RANK_VARIABLES
+from whesl.model.launcher_programs import RANK_VARIABLES
 
 _LIMIT = 1800.0
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "heartbeat_watch.py")  # noqa: PTH100, PTH118, PTH120

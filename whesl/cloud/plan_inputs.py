@@ -18,7 +18,7 @@ from whesl.cloud.core.plan_menu import Case
 from whesl.cloud.core.plan_records import HOUR, FreeForecast, Profile, Workflow
 from whesl.cloud.core.stage_speed import cluster_nodes, paces
 from whesl.cloud.input_errors import Refusals, read_text
-from whesl.cloud.workflow.read import read
+from whesl.cloud.workflow.format_detection import read
 from whesl.model.errors import UsageError
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR, "w": 168 * HOUR}

@@ -21,7 +21,7 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
 from whesl.runtime.detect.disk_usage import read_usage
 from whesl.runtime.operations.custom_handlers import command_of
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 
 if TYPE_CHECKING:
     from whesl.doctor.rules_and_script import ScriptChecks

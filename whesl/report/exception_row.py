@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.evidence import Evidence, LastLines, explain
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 
 # Outcomes of exceptions whose recovery has not ended.
 UNDECIDED = frozenset({"open", "paused", "escalated"})

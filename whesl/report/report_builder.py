@@ -26,7 +26,7 @@ from whesl.report.directories import TaskDirectory
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.exec_groups import grouped
 from whesl.report.report_records import ALONE, POLL_INTERVAL, Assumptions, Group, Report, TaskRow, Totals
-from whesl.report.task_fold import RECOVERED, RESTARTED, TaskFold
+from whesl.report.task_row_from_records import RECOVERED, RESTARTED, TaskFold
 
 
 def summarise(

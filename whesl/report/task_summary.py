@@ -10,7 +10,7 @@ from whesl.model.evidence import Cause, LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task
 from whesl.report.exception_row import ExceptionRow
-from whesl.report.task_fold import TaskFold
+from whesl.report.task_row_from_records import TaskFold
 from whesl.runtime.journal.records import isolator_records as records
 
 _LONGEST = 120

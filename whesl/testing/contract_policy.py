@@ -15,7 +15,7 @@ from whesl.lab.simulators.cluster.python_event_loop import simulate
 from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.placement.policies.port import Decisions, Nodes, Policy, Queue, Running, View
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import exact
+from whesl.prediction.failures.given_accuracy_predictors import exact
 
 NODES, JOBS = 12, 150
 

@@ -1,4 +1,4 @@
-/* The page that a node's agent and ranks share. whesl/checkpoints/rank_page.py has the same layout; a test compares them. */
+/* The page that a node's agent and ranks share. whesl/checkpoints/rank_shared_memory.py has the same layout; a test compares them. */
 #ifndef WHESL_CKPT_PAGE_H
 #define WHESL_CKPT_PAGE_H
 

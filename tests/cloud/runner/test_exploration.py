@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cloud.runner.test_core import World
+from tests.cloud.runner.test_state_machine import World
 from tests.cloud.runner.worlds import PLATFORM
 from whesl.cloud.core import scaler
 from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.core.scaler_events import ScalerState, StageTable
 from whesl.cloud.core.stage_speed import SLACK
-from whesl.cloud.runner import core, scaling
+from whesl.cloud.runner import scaling, state_machine
 from whesl.cloud.runner.assigning import Queues
 from whesl.cloud.runner.events_and_commands import Refused, Send, Start, Tick
 from whesl.cloud.runner.run_records import ExecutorState
@@ -156,10 +156,10 @@ def _begun(self: Queues, executor: Executor, stage: str, now: float) -> bool:
     return True
 
 
-_resume = core.Core.resume
+_resume = state_machine.Core.resume
 
 
-def _started_again(self: core.Core, now: float, stop: str = "") -> core.Outcome:
+def _started_again(self: state_machine.Core, now: float, stop: str = "") -> state_machine.Outcome:
     return _resume(self, now)
 
 
@@ -172,7 +172,7 @@ FAULTS: list[tuple[object, str, Callable[..., object]]] = [
     (scaling.Scaling, "_refused", _bought),  # the cloud is bought although the cluster refuses its part
     (scaling.Scaling, "_affordable", _spent),  # what runs already is not counted to its end
     (Queues, "_fits", _begun),  # a task is begun that cannot end
-    (core.Core, "resume", _started_again),  # a stop after a killed runner starts what was asked for
+    (state_machine.Core, "resume", _started_again),  # a stop after a killed runner starts what was asked for
 ]
 
 

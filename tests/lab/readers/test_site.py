@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.lab.readers import format_detection, slurm_jobs_and_events
+from whesl.lab.readers import site_log_format_detection, slurm_jobs_and_events
 from whesl.lab.readers.flux_jobs_and_events import idset
-from whesl.lab.readers.job_records import Clock, JobLog, State
 from whesl.lab.readers.outage_records import in_order
+from whesl.lab.readers.site_job_records import Clock, JobLog, State
 from whesl.model.errors import UsageError, WheslError
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "site"
@@ -28,7 +28,7 @@ START = 1795410836.0 + 6  # 2026-11-23T05:14:02 in UTC
 
 
 def jobs(name: str) -> JobLog:
-    return format_detection.read_jobs(DATA / name, zone=timezone.utc)
+    return site_log_format_detection.read_jobs(DATA / name, zone=timezone.utc)
 
 
 # Jobs ----------------------------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ def test_json_of_later_versions(tmp_path: Path) -> None:
         job["time"]["limit"] = {"set": True, "infinite": limit is None, "number": limit or 0}
     file = tmp_path / "sacct.json"
     file.write_text(json.dumps(found))
-    assert format_detection.read_jobs(file).jobs == jobs("sacct.json.xz").jobs
+    assert site_log_format_detection.read_jobs(file).jobs == jobs("sacct.json.xz").jobs
 
 
 def test_a_job_that_waits(tmp_path: Path) -> None:
     file = tmp_path / "sacct.txt"
     header = (DATA / "sacct-X.txt").read_text().splitlines()[0]
     file.write_text(f"{header}\n12|PENDING|2026-11-23T05:14:32|Unknown|Unknown|30|4|4|None assigned\n")
-    (job,) = format_detection.read_jobs(file).jobs
+    (job,) = site_log_format_detection.read_jobs(file).jobs
     assert (job.state, job.nodes, job.hosts) == (State.PENDING, 4, "")
     assert math.isnan(job.start)
 
@@ -112,7 +112,7 @@ def test_plain_forms(tmp_path: Path, form: str) -> None:
     )
     file = tmp_path / "log"
     file.write_text(text)
-    one, two = format_detection.read_jobs(file).jobs
+    one, two = site_log_format_detection.read_jobs(file).jobs
     assert one[2:9] == (100.0, 160.0, 260.0, 4, "", 200.0, State.COMPLETED)
     assert two[2:8] == (120.0, 170.0, 180.0, 1, "", math.inf)
 
@@ -124,12 +124,12 @@ def test_malformed_lines_are_counted_and_named(tmp_path: Path) -> None:
     lines[3] = lines[3].replace("TIMEOUT", "VANISHED")
     file = tmp_path / "sacct.txt"
     file.write_text("\n".join(lines))
-    found = format_detection.read_jobs(file, zone=timezone.utc)
+    found = site_log_format_detection.read_jobs(file, zone=timezone.utc)
     assert [bad.line for bad in found.malformed] == [2, 3, 4]
     assert "4 fields where 9 are needed" in found.malformed[1].why
     assert len(found.jobs) + 3 == found.lines == len(lines) - 1
     with pytest.raises(UsageError, match=r"line 2: not a time.*3 of \d+ cannot be read"):
-        format_detection.read_jobs(file, strict=True)
+        site_log_format_detection.read_jobs(file, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_number_that_cannot_be_is_malformed(tmp_path: Path, old: str, new: str
         "JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList\n" + line + "\n" + line.replace(old, new)
     )
     file.write_text(text)
-    assert [bad.line for bad in format_detection.read_jobs(file).malformed] == [3]
+    assert [bad.line for bad in site_log_format_detection.read_jobs(file).malformed] == [3]
     with pytest.raises(ValueError, match="time limit"):
         slurm_jobs_and_events.seconds(f"{10**400}-00:00:00")
 
@@ -160,7 +160,7 @@ def test_times_that_go_back(tmp_path: Path) -> None:
         "job,submit,start,end,nodes,limit\na,100,160,150,4,\nb,200,150,250,4,\nc,1,2,3,4,\n"
         "d,1,2,3,4,nan\ne,1,2,3,4,-5\n"
     )
-    found = format_detection.read_jobs(file)
+    found = site_log_format_detection.read_jobs(file)
     assert [bad.why for bad in found.malformed] == [
         "it ends 10 s before it starts: its times go back",
         "it starts 50 s before its submission",
@@ -184,7 +184,7 @@ def test_what_is_no_job_log(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "log"
     file.write_text(text)
     with pytest.raises(WheslError) as error:
-        format_detection.read_jobs(file)
+        site_log_format_detection.read_jobs(file)
     assert said in str(error.value)
     assert str(file) in str(error.value) or "log:" in str(error.value)
 
@@ -202,14 +202,14 @@ def test_an_infinite_number_is_malformed(tmp_path: Path, job: str) -> None:
     file = tmp_path / "jobs.json"
     file.write_text(f'{{"jobs": [{job}]}}')
     with pytest.raises(WheslError, match=r"no job in 1 entries; entry 1: .*infinity"):
-        format_detection.read_jobs(file)
+        site_log_format_detection.read_jobs(file)
 
 
 def test_a_damaged_archive(tmp_path: Path) -> None:
     file = tmp_path / "sacct.json.xz"
     file.write_bytes((DATA / "sacct.json.xz").read_bytes()[:500])
     with pytest.raises(WheslError, match=r"sacct\.json\.xz"):
-        format_detection.read_jobs(file)
+        site_log_format_detection.read_jobs(file)
 
 
 @given(st.text(max_size=300), st.integers(0, 4))
@@ -223,7 +223,7 @@ def test_no_text_makes_a_traceback(tmp_path_factory: pytest.TempPathFactory, tex
     )[kind]
     file = tmp_path_factory.getbasetemp() / "garbage"
     file.write_text(begin + text, encoding="utf-8", errors="replace")
-    for read in (format_detection.read_jobs, format_detection.read_failures):
+    for read in (site_log_format_detection.read_jobs, site_log_format_detection.read_failures):
         try:
             read(file)
         except WheslError as error:
@@ -258,7 +258,7 @@ def test_limits(days: int, hours: int, minutes: int, seconds: int) -> None:
 
 def test_events_of_slurm() -> None:
     """Drained nodes kill no job, and a cluster that starts has not failed."""
-    found = format_detection.read_failures(DATA / "events.txt", zone=timezone.utc)
+    found = site_log_format_detection.read_failures(DATA / "events.txt", zone=timezone.utc)
     history = found.history
     assert history.names == ("n01", "n02", "n03", "n04")
     assert [history.names[node] for node in history.node] == ["n02", "n04"]
@@ -270,7 +270,9 @@ def test_events_of_slurm() -> None:
 
 
 def test_events_are_left_out_by_their_reason() -> None:
-    found = format_detection.read_failures(DATA / "events.txt", zone=timezone.utc, leave_out="Not resp")
+    found = site_log_format_detection.read_failures(
+        DATA / "events.txt", zone=timezone.utc, leave_out="Not resp"
+    )
     assert len(found.history) == 0
     assert found.elsewhere["left out by their reason"] == 2
 
@@ -297,7 +299,7 @@ def test_drains_of_node_health_check_are_taken_where_asked_for(
         "n4|1000|2000|DRAIN|upgrade\n"
         "n5|1000|2000|POWERED_DOWN|NHC: check_hw_ib:  saving power\n"
     )
-    history = format_detection.read_failures(file, take=take).history
+    history = site_log_format_detection.read_failures(file, take=take).history
     assert [history.names[node] for node in history.node] == taken
 
 
@@ -306,20 +308,20 @@ def test_an_event_that_has_not_ended(tmp_path: Path) -> None:
     file.write_text(
         "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\nbed|n[1-2]|1000|Unknown|DOWN|disk|root\n"
     )
-    history = format_detection.read_failures(file).history
+    history = site_log_format_detection.read_failures(file).history
     assert history.end.tolist() == [math.inf, math.inf]
     file.write_text(
         "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\nbed|n1|1000|900|DOWN|disk|root\nbed|n1|9|\n"
     )
     with pytest.raises(WheslError, match="no event in 2 lines"):
-        format_detection.read_failures(file)
+        site_log_format_detection.read_failures(file)
     with pytest.raises(UsageError, match="line 2: node n1 is back before it failed"):
-        format_detection.read_failures(file, strict=True)
+        site_log_format_detection.read_failures(file, strict=True)
 
 
 @pytest.mark.parametrize("name", ["flux-resource.eventlog", "flux-resource.json"])
 def test_events_of_flux(name: str) -> None:
-    found = format_detection.read_failures(DATA / name)
+    found = site_log_format_detection.read_failures(DATA / name)
     history = found.history
     assert history.names == ("n01", "n02", "n03", "n04")
     assert [history.names[node] for node in history.node] == ["n03"]
@@ -331,7 +333,7 @@ def test_events_of_flux(name: str) -> None:
 def test_a_node_of_flux_that_came_back(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_text((DATA / "flux-resource.eventlog").read_text() + '1795409700.5 online idset="2"\n')
-    assert format_detection.read_failures(file).history.end.tolist() == [1795409700.5]
+    assert site_log_format_detection.read_failures(file).history.end.tolist() == [1795409700.5]
 
 
 def test_times_of_flux_that_go_back(tmp_path: Path) -> None:
@@ -339,26 +341,26 @@ def test_times_of_flux_that_go_back(tmp_path: Path) -> None:
     file = tmp_path / "eventlog"
     begin = '1000.0 restart ranks="0-1" nodelist="n[0-1]"\n1001.0 online idset="0-1"\n'
     file.write_text(begin + '1200.0 offline idset="1"\n1100.0 online idset="1"\n1300.0 offline idset="0"\n')
-    found = format_detection.read_failures(file)
+    found = site_log_format_detection.read_failures(file)
     assert [bad.line for bad in found.malformed] == [4]
     assert "times go back" in found.malformed[0].why
     assert found.history.start.tolist() == [1200, 1300]
     with pytest.raises(UsageError, match=r"eventlog: line 4: rank 1 is back before it failed"):
-        format_detection.read_failures(file, strict=True)
+        site_log_format_detection.read_failures(file, strict=True)
 
 
 def test_the_eventlog_that_does_not_tell() -> None:
     with pytest.raises(UsageError, match="no event says which nodes are online"):
-        format_detection.read_failures(DATA / "flux-kvs.eventlog")
+        site_log_format_detection.read_failures(DATA / "flux-kvs.eventlog")
 
 
 def test_other_failure_records_are_read_too(tmp_path: Path) -> None:
     file = tmp_path / "failures.csv"
     file.write_text("node,start,end,cause\nn1,100,200,disk\n")
-    assert format_detection.read_failures(file).history.names == ("n1",)
+    assert site_log_format_detection.read_failures(file).history.names == ("n1",)
     file.write_text("what,is,this\n")
     with pytest.raises(UsageError, match="sacctmgr -P show event"):
-        format_detection.read_failures(file)
+        site_log_format_detection.read_failures(file)
 
 
 def test_sets_and_orders() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl.lab.readers import format_detection, machine_file
+from whesl.lab.readers import machine_file, site_log_format_detection
 from whesl.lab.replay.case_from_logs import Case, prepare
 from whesl.model.errors import UsageError
 
@@ -17,8 +17,8 @@ EVENTS = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
 
 
 def case(jobs: Path, failures: Path, **given: object) -> Case:
-    log = format_detection.read_jobs(jobs, zone=timezone.utc)
-    return prepare(log, format_detection.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
+    log = site_log_format_detection.read_jobs(jobs, zone=timezone.utc)
+    return prepare(log, site_log_format_detection.read_failures(failures, zone=timezone.utc), **given)  # type: ignore[arg-type]  # as in the test
 
 
 def slurm() -> Case:

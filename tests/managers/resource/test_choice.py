@@ -96,7 +96,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 def test_a_launcher_starts_lean() -> None:
     """Each of these would add milliseconds to every srun of a task."""
-    launcher = str(Path(launcher_shims.__file__).with_name("launcher.py"))
+    launcher = str(Path(launcher_shims.__file__).with_name("shim_program.py"))
     modules = loaded_by(launcher, "srun", "-N2", "hostname")
     assert "whesl.managers.resource.launcher_shims.launcher_node_swap" in modules
     assert not modules & {"re", "typing", "json", "pathlib", "collections", "subprocess", "msgspec", "site"}

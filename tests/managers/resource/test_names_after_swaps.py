@@ -16,13 +16,13 @@ from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.flux_node_swap import constraint, ranks_of
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
-from whesl.managers.resource.slurm.attempt_environment import expand_counts, for_nodes
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import expand_counts, for_nodes
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.workflow import Task
-from whesl.runtime.isolator.core.changes import apply
+from whesl.runtime.isolator.core.apply_record import apply
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import Setup, split
-from whesl.runtime.isolator.launch.attempt_runner import told
+from whesl.runtime.isolator.launch.runner_start import told
 from whesl.runtime.journal.records import isolator_records as records
 
 # As Slurm sorts them: by their words, then by their numbers; gaps, several words, several widths.

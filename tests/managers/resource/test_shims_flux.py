@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import need_flux
-from whesl.managers.resource.launcher_shims import instance, launcher
+from whesl.managers.resource.launcher_shims import flux_instance_files, shim_program
 from whesl.managers.resource.launcher_shims.flux_node_swap import QUICK, idset, marks, rewrite_flux
 from whesl.managers.resource.launcher_shims.flux_run_direct_submission import plain_run
 from whesl.managers.resource.launcher_shims.flux_run_to_jobspec import core_limits, jobspec
@@ -415,31 +415,31 @@ def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:
     (tmp_path / "R").write_text(json.dumps(resources))
     (tmp_path / "mpi").write_text("none\n")
     (tmp_path / "uri").write_text("local:///x\n")
-    facts, ranks = instance.facts(str(tmp_path))
+    facts, ranks = flux_instance_files.facts(str(tmp_path))
     assert (facts.cores, facts.pmix, facts.mpi_default) == (2, False, "none")
     assert ranks == "n01=0,n02=1,n07=2"
-    assert instance.uri(str(tmp_path)) == "local:///x"
+    assert flux_instance_files.uri(str(tmp_path)) == "local:///x"
     (tmp_path / "failed").touch()
-    assert instance.uri(str(tmp_path)) == ""
+    assert flux_instance_files.uri(str(tmp_path)) == ""
     for damaged in ("", "{}", "[]", '{"execution": {"R_lite": [], "nodelist": []}}'):
         (tmp_path / "R").write_text(damaged)
         with pytest.raises(ValueError):
-            instance.facts(str(tmp_path))
+            flux_instance_files.facts(str(tmp_path))
 
 
 def test_an_instance_that_has_just_ended_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither submitted to nor run: the caller goes on with the real srun."""
     became: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda path, words: became.append(words))
-    monkeypatch.setattr(launcher, "submit", lambda real, run: ("", []))
+    monkeypatch.setattr(shim_program, "submit", lambda real, run: ("", []))
     path = tmp_path / "local-0"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as broker:
         broker.bind(str(path))
         broker.listen()
         monkeypatch.setenv("FLUX_URI", f"local://{path}")
-        launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+        shim_program.attach("flux", Run(["--nodes=1", "--", "a"]))
         assert became == [["flux", "run", "--nodes=1", "--", "a"]]
-    launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+    shim_program.attach("flux", Run(["--nodes=1", "--", "a"]))
     path.unlink()
-    launcher.attach("flux", Run(["--nodes=1", "--", "a"]))
+    shim_program.attach("flux", Run(["--nodes=1", "--", "a"]))
     assert len(became) == 1

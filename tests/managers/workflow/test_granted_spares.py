@@ -12,11 +12,11 @@ import pytest
 from tests.managers.workflow.test_submit import script
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.port import AllocationInfo
-from whesl.managers.resource.slurm.attempt_environment import for_nodes
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_nodes
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import jobspec
 from whesl.managers.workflow.submission.install import install
-from whesl.runtime.isolator.launch.full_path import setup_of
+from whesl.runtime.isolator.launch.full_start import setup_of
 from whesl.runtime.isolator.launch.setup_json import Request
 
 SBATCH = """\

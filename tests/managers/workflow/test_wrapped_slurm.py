@@ -137,7 +137,7 @@ def test_a_signal_to_the_batch_shell_is_the_script_s(desk: Desk) -> None:
 def ours(process: psutil.Process) -> bool:
     """Whether a process is the keeper or the isolator of a task."""
     return any(
-        word.endswith(("runtime/isolator/launch/keeper.py", "whesl.runtime.isolator"))
+        word.endswith(("runtime/isolator/launch/isolator_keeper.py", "whesl.runtime.isolator"))
         for word in words(process)
     )
 

@@ -23,7 +23,7 @@ from whesl.placement.site.publish.core.node_changes import Observed, Settings, S
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.plugin_file import Request
 from whesl.placement.site.publish.risk_table import HORIZONS, Table
-from whesl.prediction.failures import signs, survival
+from whesl.prediction.failures import failure_precursors, survival
 from whesl.prediction.failures.compiled_predictor import Compiled, blank
 from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.predictor_base import ArrayPredictor
@@ -131,7 +131,7 @@ def test_a_factor_is_carried_to_other_horizons_and_bounded() -> None:
 def test_where_the_base_rate_is_chosen_no_node_is_at_risk() -> None:
     # From a day on all of them were.
     history = site(nodes=30, days=300.0, bad=0, usual=100.0)
-    found = SiteHistory(history, signs.signs([]), {}, [])
+    found = SiteHistory(history, failure_precursors.signs([]), {}, [])
     made, choice = model_selection.learn(found, 1.0, asked=("base",))
     assert choice.name == "base"
     assert acted_on(risk_table.make(made.predictor, made.names, history.finish, valid_for=60.0)) == (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whesl.model.journal_record import Record
 from whesl.placement.site.publish.core import node_changes
-from whesl.placement.site.publish.core.giving_way import give_way
+from whesl.placement.site.publish.core.drains_yield_to_waiting_jobs import give_way
 from whesl.placement.site.publish.core.node_changes import (
     Command,
     Done,

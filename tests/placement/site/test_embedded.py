@@ -14,7 +14,7 @@ from tests import commands
 from whesl.placement.site.flux.prediction_source import Source
 from whesl.placement.site.local_cluster_placement import Ranks
 from whesl.placement.site.publish import risk_table
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 NAMES = ("n01", "n02", "n03", "n04")
 Whesl = Callable[..., subprocess.CompletedProcess[str]]

@@ -20,7 +20,7 @@ from whesl.placement.policies import reliable
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.plugin_file import Decision, Lookup, Request
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 ROOT = Path(__file__).resolve().parents[3]
 LUAS = [name for name in ("lua5.1", "lua5.3", "lua5.4", "lua") if shutil.which(name)]

@@ -26,7 +26,7 @@ from whesl.placement.site.slurm.node_and_job_updates import Cluster, Machine
 from whesl.placement.site.slurm.placement_service import LOOKUP, TABLE, Service
 from whesl.placement.site.slurm.plugin_installation import SHARED
 from whesl.placement.site.slurm.prediction_sources import Sources
-from whesl.prediction.failures import signs
+from whesl.prediction.failures import failure_precursors
 
 
 def service(directory: Path, *, active: bool) -> Service:
@@ -204,7 +204,7 @@ def test_an_administrator_has_the_last_say(site: Site) -> None:
 def test_nodes_that_are_alike_are_left_alone_and_so_are_jobs(site: Site) -> None:
     """All were at risk from a day on: each got weight and feature, and each long job the same list."""
     history = replace(alike(nodes=6, days=300.0, bad=0, usual=40.0), names=tuple(site.bed.nodes))
-    found = SiteHistory(history, signs.signs([]), {}, [])
+    found = SiteHistory(history, failure_precursors.signs([]), {}, [])
     made, _ = model_selection.learn(found, 1.0, asked=("base",))
     model.save(made, site.directory.parent / "site.npz")
     site.predict()

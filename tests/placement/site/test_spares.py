@@ -18,7 +18,7 @@ from whesl.placement.site import spare_failure_risk
 from whesl.placement.site.flux.table_predictor import Published
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
 from whesl.runtime.operations import spare_choice
-from whesl.runtime.operations.plan import Context
+from whesl.runtime.operations.recovery_plan import Context
 
 
 @settings(max_examples=80, deadline=None)

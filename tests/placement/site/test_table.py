@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 NAMES = ("n01", "n02", "n03")
 NOW = 1_700_000_000.0

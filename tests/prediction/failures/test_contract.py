@@ -8,7 +8,7 @@ import pytest
 
 from whesl.prediction.failures import periodic_and_survival_prediction, recency, survival
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.given_accuracy import exact
+from whesl.prediction.failures.given_accuracy_predictors import exact
 from whesl.prediction.failures.port import Predictor
 from whesl.testing.contracts import PredictorContract
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.prediction.failures.histories import HOUR, weibull_machine
-from whesl.prediction.failures import given_accuracy, measures
+from whesl.prediction.failures import given_accuracy_predictors, measures
 from whesl.prediction.failures.failure_history import merged
 
 # FLAW, Figure 8: down times and predictions of P0, P1, P2.
@@ -30,7 +30,7 @@ def test_the_example_has_an_aoa_of_one_half() -> None:
 
 def test_nine_of_ten_answers_of_flaws_example_are_right() -> None:
     """Each free node is asked at each scheduling event: 3 at 0, 3 at 40, 1 at 65, 3 at 100."""
-    predictor = given_accuracy.Given("example", 3, [0, 2, 2], [18.0, 8.0, 90.0])
+    predictor = given_accuracy_predictors.Given("example", 3, [0, 2, 2], [18.0, 8.0, 90.0])
     queries = [(0, 0, 35), (1, 0, 40), (2, 0, 45), (0, 40, 40), (1, 40, 35), (2, 40, 32)]
     queries += [(1, 65, 35), (0, 100, 50), (1, 100, 50), (2, 100, 60)]
     node, start, duration = np.array(queries, dtype=float).T
@@ -54,7 +54,7 @@ def test_two_predictions_in_one_down_time_are_one_hit() -> None:
 @pytest.mark.parametrize("level", [0.2, 0.5, 0.8])
 def test_predictions_of_an_accuracy_are_measured_at_it(level: float) -> None:
     truth = weibull_machine()
-    predictor = given_accuracy.of_accuracy(truth, level, 0.4, seed=9)
+    predictor = given_accuracy_predictors.of_accuracy(truth, level, 0.4, seed=9)
     assert measures.aoa(truth, predictor.node, predictor.time).value == pytest.approx(level, abs=0.02)
 
 

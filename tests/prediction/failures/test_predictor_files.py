@@ -19,7 +19,7 @@ from tests.prediction.failures.histories import DAY, weibull_machine
 from tests.prediction.failures.test_ffp import daily_machine
 from whesl.model.errors import WheslError
 from whesl.prediction.failures import (
-    given_accuracy,
+    given_accuracy_predictors,
     learned,
     periodic_and_survival_prediction,
     recency,
@@ -30,8 +30,8 @@ from whesl.prediction.failures.predictor_files import load, save
 
 MACHINE = weibull_machine(nodes=8, days=200)
 PREDICTORS: dict[str, Callable[[], ArrayPredictor]] = {
-    "given": lambda: given_accuracy.of_accuracy(MACHINE, 0.7, 0.5, seed=1),
-    "none": lambda: given_accuracy.none(8),
+    "given": lambda: given_accuracy_predictors.of_accuracy(MACHINE, 0.7, 0.5, seed=1),
+    "none": lambda: given_accuracy_predictors.none(8),
     "survival": lambda: survival.fit(MACHINE, threshold=0.25),
     "kaplan-meier": lambda: survival.fit(MACHINE, ("kaplan-meier",), by="node", frailty=True),
     "ffp": lambda: periodic_and_survival_prediction.fit(daily_machine(nodes=8)),

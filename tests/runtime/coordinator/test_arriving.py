@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from tests.runtime.coordinator.world import World
 from whesl.model.states import TaskState
-from whesl.runtime.coordinator.core import machine
+from whesl.runtime.coordinator.core import state_machine
 from whesl.runtime.coordinator.core.events_and_commands import Arrived, HeartbeatsArrived, Journal
-from whesl.runtime.coordinator.core.machine import events_of
 from whesl.runtime.coordinator.core.state import State
+from whesl.runtime.coordinator.core.state_machine import events_of
 from whesl.runtime.wire.messages import AnyMessage, Finished, Heartbeat
 
 
@@ -46,11 +46,11 @@ def test_together_they_change_what_they_would_change_alone(world: World) -> None
     def alone() -> tuple[State, list[Journal]]:
         state, records = world.state, []
         for peer, message in beats:
-            state, commands = machine.step(state, Arrived(peer=peer, message=message), world.now + 5)
+            state, commands = state_machine.step(state, Arrived(peer=peer, message=message), world.now + 5)
             records += [command for command in commands if isinstance(command, Journal)]
         return state, records
 
-    state, commands = machine.step(world.state, HeartbeatsArrived(beats=beats), world.now + 5)
+    state, commands = state_machine.step(world.state, HeartbeatsArrived(beats=beats), world.now + 5)
     assert alone() == (state, [command for command in commands if isinstance(command, Journal)])
     assert dict(state.volatile.heard)["w/a"] == dict(state.volatile.heard)["w/b"] == world.now + 5
     assert state.tasks["w/a"].state is TaskState.RUNNING and state.tasks["w/a"].behind > 3000

@@ -7,7 +7,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.runtime.coordinator.core import machine
+from whesl.runtime.coordinator.core import state_machine
 from whesl.runtime.coordinator.core.events_and_commands import Arrived, Journal, Send, Tell
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.runtime.journal.records.coordinator_records import Configured
@@ -41,7 +41,7 @@ def wide() -> tuple[World, str, list[str]]:
 def test_one_record_and_one_command_stand_for_all() -> None:
     world, first, _ = wide()
     message = done("a", dependents_map=MOVED, signal=10)
-    _, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
+    _, commands = state_machine.step(world.state, Arrived(peer=first, message=message), world.now)
     journalled = [c.record for c in commands if isinstance(c, Journal)]
     (record,) = [record for record in journalled if isinstance(record, Configured)]
     assert len(record.tasks) == COUNT and len(record.configurations) == 1
@@ -52,7 +52,7 @@ def test_one_record_and_one_command_stand_for_all() -> None:
 def test_all_are_told_in_order_a_few_at_a_time() -> None:
     world, first, peers = wide()
     waiting_peers = WaitingPeers()
-    state, commands = machine.step(
+    state, commands = state_machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED, signal=10)), world.now
     )
     for command in commands:
@@ -76,7 +76,9 @@ def test_who_was_replaced_or_has_ended_is_passed_over_and_the_rest_hears_the_new
     def change(ordinal: int, signal: int, variable: str) -> None:
         dependents = Configuration(environment={variable: "1"})
         message = done("a", ordinal, dependents_map=dependents, signal=signal)
-        world.state, commands = machine.step(world.state, Arrived(peer=first, message=message), world.now)
+        world.state, commands = state_machine.step(
+            world.state, Arrived(peer=first, message=message), world.now
+        )
         for command in commands:
             if isinstance(command, Tell):
                 waiting_peers.add(world.state, command)
@@ -110,7 +112,7 @@ def test_what_was_said_first_is_heard_first() -> None:
 
 def test_one_who_waits_is_told_before_anything_newer() -> None:
     world, first, peers = wide()
-    state, commands = machine.step(
+    state, commands = state_machine.step(
         world.state, Arrived(peer=first, message=done("a", dependents_map=MOVED)), world.now
     )
     waiting_peers = WaitingPeers()

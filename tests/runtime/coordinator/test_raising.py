@@ -12,7 +12,7 @@ from tests.runtime.coordinator.world import RULES, World, exception, spec
 from whesl.language.spec import Level
 from whesl.model.evidence import PredictedFailure
 from whesl.model.states import JobState, TaskState
-from whesl.runtime.coordinator.core.raising import MOST_WAITING
+from whesl.runtime.coordinator.core.external_exceptions import MOST_WAITING
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.wire.messages import Control, Finished, PredictFailure, RaiseException, Reply
 

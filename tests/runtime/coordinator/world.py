@@ -33,9 +33,9 @@ from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task, Workflow
 from whesl.runtime.coordinator.core.events_and_commands import Arrived, Event, Send, Started, Tell, Tick
-from whesl.runtime.coordinator.core.machine import recorded_step
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.runtime.coordinator.core.state import Settings, State, TaskEntry
+from whesl.runtime.coordinator.core.state_machine import recorded_step
 from whesl.runtime.coordinator.effects.blocking_call_workers import Call, answer
 from whesl.runtime.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 

@@ -89,7 +89,7 @@ def _kept(module: str) -> list[psutil.Process]:
 
 def test_a_call_outlives_the_kept_isolator_and_the_next_one_has_another(home: Path, tmp_path: Path) -> None:
     samples.Shape.twice(1)
-    (kept,) = _kept("whesl.runtime.functions.server")[:1]
+    (kept,) = _kept("whesl.runtime.functions.isolator_server")[:1]
     go = tmp_path / "go"
 
     @whesl.task
@@ -106,7 +106,7 @@ def test_a_call_outlives_the_kept_isolator_and_the_next_one_has_another(home: Pa
         go.touch()
         assert called.result(60) == "done"
     assert samples.Shape.twice(2) == 4
-    assert kept.pid not in [one.pid for one in _kept("whesl.runtime.functions.server")]
+    assert kept.pid not in [one.pid for one in _kept("whesl.runtime.functions.isolator_server")]
 
 
 def test_a_call_whose_keeper_is_killed_is_taken_up(home: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_call_whose_keeper_is_killed_is_taken_up(home: Path, tmp_path: Path) -
     with ThreadPoolExecutor(1) as pool:
         called = pool.submit(waits)
         until(keeper.exists, "the function runs", 20)
-        (server,) = _kept("whesl.runtime.functions.server")[:1]
+        (server,) = _kept("whesl.runtime.functions.isolator_server")[:1]
         (own,) = [
             one for one in server.children() if one.pid not in before and "server" in " ".join(words(one))
         ]

@@ -11,7 +11,7 @@ import whesl
 from tests.runtime.functions import samples
 from whesl.language import checked as compiled
 from whesl.language.tools.sentences import explain
-from whesl.runtime.functions import process, rules
+from whesl.runtime.functions import function_process, rules
 from whesl.runtime.functions.errors import FunctionDiedError, OutputMissingError
 from whesl.runtime.functions.options import Options, checked, job_name, retried
 
@@ -121,7 +121,7 @@ def _named(first: int, /, second: int = 2, *rest: int, third: int = 3, **further
 def test_arguments_are_changed_however_they_were_given(
     args: Any, kwargs: Any, changes: Any, expected: Any
 ) -> None:
-    assert process.changed(_named, args, kwargs, changes) == expected
+    assert function_process.changed(_named, args, kwargs, changes) == expected
 
 
 def test_an_argument_that_is_not_there_is_told_where_it_is_written() -> None:

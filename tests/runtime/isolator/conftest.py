@@ -30,7 +30,7 @@ from whesl.language.spec import (
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.workflow import Task
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AskCheckpoint,
@@ -209,7 +209,7 @@ class World:
     def feed(self, event: Event) -> World:
         self._queue.append(event)
         while self._queue:
-            self.state, commands = machine.step(self.state, self._queue.popleft(), self.now)
+            self.state, commands = state_machine.step(self.state, self._queue.popleft(), self.now)
             self.records.write([each.record for each in commands if isinstance(each, Journal)], self.now)
             # The shell writes the records of one turn in one transaction, and then does the rest.
             dies = self.crash_at is not None and len(self.records) >= self.crash_at

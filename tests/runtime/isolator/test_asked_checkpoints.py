@@ -9,8 +9,8 @@ import pytest
 from whesl.checkpoints.core.states_and_events import Predicted
 from whesl.checkpoints.messages import Reply, StatusAsked, ToCoordinator
 from whesl.model.evidence import PredictedFailure
-from whesl.runtime.isolator import checkpointing
 from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
+from whesl.runtime.isolator.effects import program_checkpoints
 
 ONE = {"n1": {"ranks": 1}}
 
@@ -67,8 +67,8 @@ def test_a_new_coordinator_is_asked_again(
         return answer
 
     ends: list[CheckpointDone] = []
-    made = checkpointing.Checkpoints("wf/app", lambda call: call(), ends.append, lambda _signal: None)
-    monkeypatch.setattr(checkpointing, "LOOK", 0.0)
+    made = program_checkpoints.Checkpoints("wf/app", lambda call: call(), ends.append, lambda _signal: None)
+    monkeypatch.setattr(program_checkpoints, "LOOK", 0.0)
     monkeypatch.setattr(made, "_say", say)
     prediction = PredictedFailure(node="n1", time=4e9, lead=60.0)
     made._ask(AskCheckpoint(ordinal=1, attempt=1, arguments={"timeout": 5.0}, prediction=prediction))

@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.isolator.bench import Bench, bench
 from tests.runtime.isolator.conftest import World, detect, exception, step
 from whesl import language
-from whesl.runtime.operations.step_arguments import of_attempt
+from whesl.runtime.operations.recovery_step_arguments import of_attempt
 
 __all__ = ["bench"]
 

@@ -11,7 +11,7 @@ import pytest
 from tests import commands
 from tests.runtime.isolator.bench import Bench, bench
 from whesl.model.printable import visible
-from whesl.runtime.diagnose.attempt_process import pieces
+from whesl.runtime.diagnose.attempt_cause_process import pieces
 
 __all__ = ["bench"]
 
@@ -95,8 +95,8 @@ def test_a_cause_is_fit_for_a_terminal(bench: Bench) -> None:
 
 
 def test_of_a_long_file_all_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whesl.runtime.diagnose.attempt_process.FIRST", 50)
-    monkeypatch.setattr("whesl.runtime.diagnose.attempt_process.LAST", 70)
+    monkeypatch.setattr("whesl.runtime.diagnose.attempt_cause_process.FIRST", 50)
+    monkeypatch.setattr("whesl.runtime.diagnose.attempt_cause_process.LAST", 70)
     lines = [f"line {number}\n".encode() for number in range(1, 101)]
     path = tmp_path / "log"
     path.write_bytes(b"".join(lines))

@@ -13,7 +13,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, RequeueSaid, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import (
     AttemptStarted,
     ConfigurationRead,
@@ -365,7 +365,7 @@ def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) ->
 
 def test_a_full_journal_is_told_and_no_record(world: Make) -> None:
     made = welcome(World(make_setup(coordinator=True)).start())
-    state, commands = machine.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
+    state, commands = state_machine.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
     (told,) = [command.message for command in commands if isinstance(command, Send)]
     assert isinstance(told, Report)
     assert told.record == records.JournalTroubled(trouble="the disk is full")

@@ -19,7 +19,7 @@ def test_it_is_what_hashlib_says(content: bytes, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["whesl.runtime.isolator.launch.full_path", "whesl.runtime.isolator.__main__"]
+    "module", ["whesl.runtime.isolator.launch.full_start", "whesl.runtime.isolator.__main__"]
 )
 def test_a_task_is_started_and_looked_after_without_openssl(module: str) -> None:
     code = f"import {module}, sys; print('_hashlib' in sys.modules)"

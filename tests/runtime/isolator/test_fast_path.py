@@ -21,7 +21,13 @@ from whesl.language.rules_file import load_rules
 from whesl.managers import resource
 from whesl.managers.resource.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_SAID
 from whesl.model.configuration_changes import Configuration
-from whesl.runtime.isolator.launch import attempt_runner, fast_path, full_path, keeper, signal_delivery
+from whesl.runtime.isolator.launch import (
+    fast_start,
+    full_start,
+    isolator_keeper,
+    runner_start,
+    signal_delivery,
+)
 from whesl.runtime.isolator.launch.setup_json import Request
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.locking import takeover_lock
@@ -61,11 +67,11 @@ class Place:
         monkeypatch.setattr(os, "urandom", lambda count: b"s" * count)
         monkeypatch.setattr(time, "strftime", lambda form: "now")
         monkeypatch.setattr(time, "time", lambda: 7.0)
-        monkeypatch.setattr(keeper, "start_isolator", lambda *arguments: os.getpid())
+        monkeypatch.setattr(isolator_keeper, "start_isolator", lambda *arguments: os.getpid())
         monkeypatch.setattr(signal_delivery, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(signal_delivery, "hold_signals", lambda: None)
         monkeypatch.setattr(standard_streams, "append_only", lambda descriptor: None)
-        monkeypatch.setattr(attempt_runner, "start", self._start)
+        monkeypatch.setattr(runner_start, "start", self._start)
         (path / "rules.esl").write_text(RULES)
         (path / "own.log").write_text("before\n")
         (path / "script").write_text("#!/bin/sh -e\necho script\n")
@@ -100,7 +106,7 @@ class Place:
         read = options.read(arguments)
         assert read is not None
         results = []
-        for prepare in (fast_path.prepare, lambda given: full_path.prepare(Request(**given))):
+        for prepare in (fast_start.prepare, lambda given: full_start.prepare(Request(**given))):
             told = prepare(read)
             assert isinstance(told, dict), "it is not the usual case"
             told.pop("runner")
@@ -206,19 +212,19 @@ def test_whatever_is_unusual_goes_the_long_way(place: Place, unusual: Callable[[
     # Neither is standard input read, which the long way needs, nor is anything written down.
     place.monkeypatch.setattr(sys, "stdin", None)
     before = place.files(str(place.tasks)) if place.tasks.exists() else {}
-    assert fast_path.prepare(read) is None
+    assert fast_start.prepare(read) is None
     after = place.files(str(place.tasks)) if place.tasks.exists() else {}
     assert {name for name in after if name.endswith(".json")} == {n for n in before if n.endswith(".json")}
     assert place.started == []
 
 
 def test_the_configuration_that_nobody_has_changed() -> None:
-    assert msgspec.json.encode(Configuration()) == fast_path.UNCHANGED
+    assert msgspec.json.encode(Configuration()) == fast_start.UNCHANGED
 
 
 def test_it_loads_nothing_that_takes_long() -> None:
     program = (
-        "import sys, whesl.cli.launch.fast_exec, whesl.runtime.isolator.launch.fast_path\nprint(*sys.modules)"
+        "import sys, whesl.cli.launch.fast_exec, whesl.runtime.isolator.launch.fast_start;print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     heavy = {"msgspec", "click", "typing", "pathlib", "hashlib", "inspect", "logging", "zmq", "antlr4"}

@@ -18,7 +18,7 @@ from tests.journals import rebuild_task
 from tests.waiting import until
 from whesl.managers.resource.single_host import HostAllocation
 from whesl.model.workflow import Task
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import StartAttempt, Started
 from whesl.runtime.isolator.core.task_setup import Setup, split, token
 from whesl.runtime.isolator.launch import first_attempt, signal_delivery
@@ -46,7 +46,7 @@ NODES = ("n01", "n02", "n03", "n04")
     )
 )
 def test_it_is_the_one_that_the_core_wants(setup: Setup) -> None:
-    _, commands = machine.step(rebuild_task(setup, []), Started(alive=None), 1.0)
+    _, commands = state_machine.step(rebuild_task(setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
     assert (start.attempt, start.token, start.nodes) == (first_attempt.NUMBER, token(setup, 1), split(setup))
     assert start.configuration == type(start.configuration)()
@@ -124,7 +124,7 @@ def test_the_isolator_finds_it_and_starts_nothing(
     runners.append(pid)
     if ended:
         gone(pid)
-    _, commands = machine.step(rebuild_task(wanted.setup, []), Started(alive=None), 1.0)
+    _, commands = state_machine.step(rebuild_task(wanted.setup, []), Started(alive=None), 1.0)
     (start,) = (command for command in commands if isinstance(command, StartAttempt))
     starter = Starter(directory, wanted, HostAllocation({}))
     found = starter.start(start)

@@ -15,21 +15,22 @@ from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.slurmjob import HEAD, NODE_LOST, SlurmJob
 from whesl.language.spec import Operation, ResourceKind
 from whesl.managers.resource.single_host import HostAllocation
-from whesl.managers.resource.slurm import growth as slurm_growth
+from whesl.managers.resource.slurm import job_growth as slurm_growth
 from whesl.managers.resource.slurm.releases import Ability
 from whesl.managers.resource.slurm.slurm_command_output import SEPARATOR
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Raised
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import Task
-from whesl.runtime.isolator import growth, resume
+from whesl.runtime.isolator import resume
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.isolator.effects import job_growth
 from whesl.runtime.isolator.task.taskdir import Grown, Job, TaskDir
 from whesl.runtime.journal.records import isolator_records
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.node import SPARES_EXHAUSTED
-from whesl.runtime.operations.plan import StepResult
+from whesl.runtime.operations.recovery_plan import StepResult
 
 SETUP = Setup(task=Task(id="w/app", step="app"), workflow="w", claim="7.0", nodes=("n1", "n2"), salt="00")
 STEP = PlanStep(
@@ -45,16 +46,16 @@ GROWN = Grown(step=STEP.id, variables={}, note="n3 added to the job")
 
 def test_further_nodes_are_asked_for_once_and_only_where_a_rule_waits_for_them() -> None:
     job = Job(setup=SETUP)
-    assert growth.wanted(job, STEP, EXHAUSTED) == 60
-    assert growth.wanted(job, msgspec.structs.replace(STEP, arguments={}), EXHAUSTED) == 0
-    assert growth.wanted(job, msgspec.structs.replace(STEP, handler="own"), EXHAUSTED) == 0
-    assert growth.wanted(job, STEP, StepResult(note="n1 replaced by n2")) == 0
-    assert growth.wanted(msgspec.structs.replace(job, grown=(GROWN,)), STEP, EXHAUSTED) == 0
+    assert job_growth.wanted(job, STEP, EXHAUSTED) == 60
+    assert job_growth.wanted(job, msgspec.structs.replace(STEP, arguments={}), EXHAUSTED) == 0
+    assert job_growth.wanted(job, msgspec.structs.replace(STEP, handler="own"), EXHAUSTED) == 0
+    assert job_growth.wanted(job, STEP, StepResult(note="n1 replaced by n2")) == 0
+    assert job_growth.wanted(msgspec.structs.replace(job, grown=(GROWN,)), STEP, EXHAUSTED) == 0
 
 
 def test_the_report_says_what_was_added_or_why_nothing_was(tmp_path: Path) -> None:
     def note(job: Job, result: StepResult) -> str:
-        return growth.grow(TaskDir(tmp_path), job, HostAllocation({}), STEP, result).note
+        return job_growth.grow(TaskDir(tmp_path), job, HostAllocation({}), STEP, result).note
 
     job = Job(setup=SETUP, grown=(GROWN,))
     assert note(job, StepResult(note="n1 replaced by n3")) == "n1 replaced by n3; n3 added to the job"

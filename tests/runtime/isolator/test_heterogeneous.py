@@ -21,10 +21,10 @@ from whesl.managers.resource.granted_spares_and_requeue import GRANTED_SPARES
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
-from whesl.managers.resource.slurm.attempt_environment import components, for_nodes, nodes_of
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import components, for_nodes, nodes_of
 from whesl.managers.resource.slurm.releases import Ability
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
-from whesl.managers.resource.slurm.srun_steps import step_command
+from whesl.managers.resource.slurm.srun_job_steps import step_command
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.workflow import Task
 from whesl.runtime.isolator.core.task_setup import Setup, split

@@ -42,7 +42,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
     StepDone,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import manager_events
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents
 

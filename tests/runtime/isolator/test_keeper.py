@@ -15,8 +15,8 @@ import pytest
 
 from tests.waiting import until
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
-from whesl.runtime.isolator.launch import attempt_runner, program_runner
-from whesl.runtime.isolator.launch.keeper import Keeper
+from whesl.runtime.isolator.launch import program_runner, runner_start
+from whesl.runtime.isolator.launch.isolator_keeper import Keeper
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 
@@ -154,7 +154,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     status.parent.mkdir()
     status.write_bytes(program_runner.STATUS_PENDING)
     assert program_runner.running(str(tmp_path)) == 0
-    started = attempt_runner.start(
+    started = runner_start.start(
         ["sleep", "60"],
         status=str(status),
         stdin="",
@@ -162,7 +162,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
         stdout=str(tmp_path / "out"),
         stderr=str(tmp_path / "out"),
         workdir=str(tmp_path),
-        environment={**os.environ, attempt_runner.TOKEN_VARIABLE: "token"},
+        environment={**os.environ, runner_start.TOKEN_VARIABLE: "token"},
     )
     try:
         until(lambda: status.read_bytes() != program_runner.STATUS_PENDING, "the runner", 30.0)

@@ -19,7 +19,7 @@ from whesl.files import file_retry
 from whesl.managers.resource.port import AllocationInfo
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.core.task_setup import Setup
-from whesl.runtime.isolator.launch import full_path
+from whesl.runtime.isolator.launch import full_start
 from whesl.runtime.isolator.launch.setup_json import Request
 from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.runtime.locking import lock_scope, takeover_lock
@@ -87,7 +87,7 @@ def earlier(directory: TaskDir, leader: str, now: str, *, script_word: int = 0) 
     info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n1",), batch_host="n1")
     again = msgspec.structs.replace(setup, leader=now)
     request = Request(command=("true",), script_word=script_word)
-    return full_path._earlier(directory, again, info, request)
+    return full_start._earlier(directory, again, info, request)
 
 
 def test_a_later_job_of_the_same_id_runs_the_task(directory: TaskDir) -> None:
@@ -119,7 +119,7 @@ def test_what_a_faster_call_has_written_down_is_left_alone(
 ) -> None:
     """Two jobs began one task at once: the slower one wrote its job over that of the other, and both ran."""
     monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
-    look = full_path._earlier
+    look = full_start._earlier
 
     def overtaken(directory: TaskDir, *more: Any) -> object:
         found = look(directory, *more)
@@ -127,14 +127,14 @@ def test_what_a_faster_call_has_written_down_is_left_alone(
         owner.host = "elsewhere"
         os.close(takeover_lock.take(str(directory.lock_file), owner))
         directory.job_file.write_text("of the other")
-        monkeypatch.setattr(full_path, "_earlier", look)
+        monkeypatch.setattr(full_start, "_earlier", look)
         return found
 
-    monkeypatch.setattr(full_path, "_earlier", overtaken)
+    monkeypatch.setattr(full_start, "_earlier", overtaken)
     monkeypatch.setattr(lock_scope, "mount_of", lambda _: lock_scope.Mount("/", "unknown", frozenset()))
     request = Request(workflow="wf", step="app", no_coordinator=True, command=("true",))
-    with pytest.raises(full_path.AlreadyRunError, match="elsewhere"):
-        full_path.prepare(request)
+    with pytest.raises(full_start.AlreadyRunError, match="elsewhere"):
+        full_start.prepare(request)
     assert (tmp_path / "home/tasks/wf/app/job.json").read_text() == "of the other"
 
 

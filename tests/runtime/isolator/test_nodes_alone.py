@@ -27,6 +27,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
     StepsSeen,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes import (
     fence_confirmation,
     isolator_host_fencing,
@@ -34,9 +35,8 @@ from whesl.runtime.isolator.nodes import (
     node_claims,
     node_fencing,
 )
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
 from whesl.runtime.isolator.nodes.node_fencing import Nodes
-from whesl.runtime.isolator.nodes.step_places import StepPlaces
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.node_agent.fencing import attempt_processes
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.runtime.isolator.conftest import exception, make_setup
 from whesl.model.configuration_changes import Configuration
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe.observer import Observer
 from whesl.runtime.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.runtime.journal import Clock

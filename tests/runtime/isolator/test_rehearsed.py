@@ -15,7 +15,7 @@ from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.pattern_and_stream_records import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec
-from whesl.runtime.detect.rehearsal import Rehearsal
+from whesl.runtime.detect.detection_on_old_logs import Rehearsal
 from whesl.runtime.detect.task_watch import Watch
 from whesl.runtime.isolator.core.events_and_commands import AttemptExited, Detections
 

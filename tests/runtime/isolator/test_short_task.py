@@ -13,7 +13,7 @@ import pytest
 
 from tests.alike import alike
 from tests.runtime.isolator.bench import Bench, bench, until
-from whesl.runtime.isolator.launch import short_task
+from whesl.runtime.isolator.launch import short_task_without_isolator
 
 __all__ = ["bench"]
 
@@ -82,7 +82,7 @@ def test_in_a_job_that_outlives_a_lost_node_an_isolator_loads(kept: bool) -> Non
     setup |= {"restarts": 0, "earlier": 0, "components": ()}
     job = {"checkpoints": None, "json_summary": "", "setup": setup}
     ends = os.pipe()
-    assert short_task.gate(ends, job, started=True) == (0 if kept else ends[1])
+    assert short_task_without_isolator.gate(ends, job, started=True) == (0 if kept else ends[1])
     if not kept:
         os.close(ends[1])
 

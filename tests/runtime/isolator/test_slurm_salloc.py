@@ -11,7 +11,7 @@ import pytest
 from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from tests.runtime.isolator.slurmjob import RANK, node_lost
-from whesl.managers.resource.slurm.attempt_environment import own_node
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import own_node
 from whesl.runtime.isolator.task.taskdir import TaskDir
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.runtime.isolator.conftest import World, detect, exception, exit_detection, found, make_setup
 from whesl.language.spec import Otherwise
-from whesl.managers.resource.step_refusal import refusal
+from whesl.managers.resource.job_step_refusal import refusal
 from whesl.model.evidence import LastLines
 from whesl.runtime.isolator.core.events_and_commands import (
     AttemptExited,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.detect.test_core import A, Bench, hang
+from tests.runtime.detect.test_detectors import A, Bench, hang
 from whesl.managers.resource.port import Suspended
 from whesl.model.evidence import Detected
 from whesl.runtime.isolator.nodes.job_suspension import ANSWER_LIMIT, HeldSilence, Suspension

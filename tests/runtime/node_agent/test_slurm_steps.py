@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.managers.resource import manager_table
-from whesl.managers.resource.slurm import step_processes
-from whesl.managers.resource.slurm.step_processes import (
+from whesl.managers.resource.slurm import attempt_processes_by_slurmstepd
+from whesl.managers.resource.slurm.attempt_processes_by_slurmstepd import (
     belonging,
     below,
     children_of,
@@ -61,8 +61,8 @@ def test_the_step_that_the_caller_runs_in() -> None:
 
 def test_daemons_of_other_jobs_and_of_no_launcher() -> None:
     daemons = {1: "7.0", 2: "7.batch", 3: "71.0", 4: "8.extern", 5: "", 6: "7.4"}
-    assert step_processes.of_other_jobs(daemons, "7") == [3, 4]
-    assert step_processes.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
+    assert attempt_processes_by_slurmstepd.of_other_jobs(daemons, "7") == [3, 4]
+    assert attempt_processes_by_slurmstepd.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
     assert manager_table.jobs_of({"SLURM_JOB_ID": "7"}) == {"SLURM_JOB_ID": "7"}
     assert manager_table.jobs_of({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == {}
 
@@ -89,4 +89,7 @@ def test_descent_ends_whatever_parents_are_told(parents: dict[int, int], roots: 
 @given(st.binary(max_size=80))
 def test_no_content_is_too_odd(content: bytes) -> None:
     for text in (content, b"slurmstepd: [" + content, b"/job_1/step_" + content):
-        assert step_processes.named(text).count(".") <= 1 and step_processes.of_cgroup(text).count(".") <= 1
+        assert (
+            attempt_processes_by_slurmstepd.named(text).count(".") <= 1
+            and attempt_processes_by_slurmstepd.of_cgroup(text).count(".") <= 1
+        )

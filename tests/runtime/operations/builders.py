@@ -18,8 +18,8 @@ from whesl.language.spec import (
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, make_plan
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, make_plan
 
 SPAN = Span(line=3, column=1, end_line=3, end_column=2)
 NOW = 1_700_000_000.0

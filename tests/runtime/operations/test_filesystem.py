@@ -19,10 +19,10 @@ from tests.runtime.operations.builders import context, step
 from tests.runtime.operations.trees import Bed, contents, killed_at, leftovers
 from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.runtime.operations.plan import RecoveryError, advance
+from whesl.runtime.operations.recovery_plan import RecoveryError, advance
+from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 from whesl.runtime.operations.relocation.tree_relocation import said
-from whesl.runtime.operations.step_execution import HostPorts, execute
 
 
 @pytest.fixture

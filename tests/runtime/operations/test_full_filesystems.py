@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import in_ci
 from tests.equipment.faults import FaultError, SmallFilesystem, btrfs_quota, fill, tmpfs
 from tests.runtime.operations.trees import Bed, contents, killed_at, leftovers
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.copying import copy_file
 
 MIB = 1 << 20

@@ -20,8 +20,8 @@ from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
 from whesl.runtime.operations.custom_handlers import request
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, make_plan
-from whesl.runtime.operations.step_execution import HostPorts, execute
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult, make_plan
+from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 
 ROOT = Path(__file__).parents[3]
 Write = Callable[[str], str]

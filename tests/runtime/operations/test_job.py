@@ -14,9 +14,9 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
-from whesl.runtime.operations.step_execution import HostPorts, execute
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 
 
 def run(name: str, arguments: dict[str, Any], *items: Evidence, given: Context | None = None) -> StepResult:

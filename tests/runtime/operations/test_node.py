@@ -11,8 +11,8 @@ from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, advance
-from whesl.runtime.operations.step_execution import HostPorts, execute
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult, advance
+from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 
 FAILED = evidence("srun: error: Node failure on n02")
 

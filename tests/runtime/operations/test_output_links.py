@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from whesl.model.pathmap import PathMap
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.links_at_task_end import Since, put_up
 
 

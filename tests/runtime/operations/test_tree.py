@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.operations.trees import leftovers
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation import copying
 from whesl.runtime.operations.relocation.copying import copy_file, replace_by_link, same_content
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.runtime.operations.builders import TASK, context, step
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, StepResult
-from whesl.runtime.operations.step_execution import HostPorts, execute
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, StepResult
+from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 
 # Every call by which the file work changes something.
 CHANGING = (

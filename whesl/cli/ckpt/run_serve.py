@@ -22,7 +22,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.checkpoints.rank_page import Page
+    from whesl.checkpoints.rank_shared_memory import Page
 
 ALONE = "alone"  # the run's name of an agent that the user has started alone
 
@@ -179,8 +179,8 @@ def agent(
     of_run: str = option(ALONE, f"The run of the program [{ALONE}].", "ID", "--run"),
 ) -> None:
     """Serve the ranks of this node until a signal comes."""
-    from whesl.checkpoints import job_launch, rank_page, rendezvous
-    from whesl.checkpoints.kept_alive import kept_alive
+    from whesl.checkpoints import job_launch, rank_shared_memory, rendezvous
+    from whesl.checkpoints.restart_after_signal import kept_alive
 
     owner = os.getpid()
     chosen = rendezvous.name_of_job(name)
@@ -194,8 +194,10 @@ def agent(
         )
     here = node or rendezvous.name_of_node()
     place = job_launch.page_of(chosen, of_run, here)
-    rank_page.remove_ownerless(place.parent)
-    page = rank_page.Page(place, Path(address.directory))  # owned by this process; a killed agent leaves it
+    rank_shared_memory.remove_ownerless(place.parent)
+    page = rank_shared_memory.Page(
+        place, Path(address.directory)
+    )  # owned by this process; a killed agent leaves it
     try:
         status = kept_alive(lambda: _serve_ranks(chosen, here, page))
     finally:

@@ -101,7 +101,7 @@ def now(
     """
     import msgspec
 
-    from whesl.lab.readers.job_records import Clock
+    from whesl.lab.readers.site_job_records import Clock
     from whesl.prediction.free_nodes import forecast_model_files, past_forecasts
     from whesl.prediction.free_nodes.forecast import forecast as forecast_of
 

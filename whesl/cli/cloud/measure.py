@@ -62,7 +62,7 @@ def measure(
     from whesl.cloud.runner import run_lifecycle as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events_and_commands import Limits
-    from whesl.cloud.workflow.read import read
+    from whesl.cloud.workflow.format_detection import read
 
     place = chosen_directory(at.directory, workflow, "measure")
     refusals = Refusals()

@@ -65,7 +65,7 @@ def run(
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events_and_commands import Limits
     from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
-    from whesl.cloud.workflow.read import read
+    from whesl.cloud.workflow.format_detection import read
     from whesl.language.rules_file import load_rules
     from whesl.model import home as places
     from whesl.runtime.wire import keys

@@ -12,14 +12,14 @@ import numpy as np
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import EXISTING, FOLDER, PRINT_JSON, QUIET, STRICT, SYSTEM
 from whesl.cli.parameters import option, parameters, required
-from whesl.lab.readers import format_detection
 from whesl.lab.readers import machine_file as machines
+from whesl.lab.readers import site_log_format_detection
 from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
 from whesl.lab.replay.policy_comparison import Replay, candidate
 from whesl.lab.replay.policy_comparison import replay as run
-from whesl.lab.results.result_folder import write_results
-from whesl.lab.results.result_writers import as_json, markdown, write_jobs
+from whesl.lab.results.folder_of_tables_and_figures import write_results
+from whesl.lab.results.parquet_csv_json_writers import as_json, markdown, write_jobs
 from whesl.model.errors import UsageError
 
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
@@ -82,8 +82,8 @@ def replay(
     chosen = [candidate(text) for text in others or _OTHERS if text != today]
     against = candidate(today)
     progress = shown(quiet=quiet)
-    log = format_detection.read_jobs(job_log, zone=place, strict=strict)
-    failures = format_detection.read_failures(
+    log = site_log_format_detection.read_jobs(job_log, zone=place, strict=strict)
+    failures = site_log_format_detection.read_failures(
         failure_log, zone=place, system=system, leave_out=leave_out, strict=strict
     )
     try:

@@ -72,7 +72,7 @@ def exec_(**options: Any) -> None:
     whesl exec --observe -e rules.esl -- ./app
     """
     from whesl.doctor import rules_before_a_run
-    from whesl.runtime.isolator.launch import full_path, keeper, unwatched_command
+    from whesl.runtime.isolator.launch import full_start, isolator_keeper, unwatched_command
     from whesl.runtime.isolator.launch.setup_json import Request
     from whesl.runtime.wire.private_directory import explained
 
@@ -85,11 +85,11 @@ def exec_(**options: Any) -> None:
         raise UsageError(f"{rules} is a specification, and no program", hint=hint)
     try:
         rules_before_a_run.look(request)
-        told = full_path.prepare(request)
+        told = full_start.prepare(request)
     except (OSError, WheslError) as error:
         said = explained(error) if isinstance(error, OSError) else error.message
         unwatched_command.instead(request.command, error, said)
         raise
     if isinstance(told, int):
         sys.exit(told)
-    keeper.become(told)
+    isolator_keeper.become(told)

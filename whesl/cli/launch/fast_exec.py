@@ -92,11 +92,11 @@ def attempt(arguments: Sequence[str]) -> None:
     if found is None:
         return
     from whesl.model.errors import WheslError
-    from whesl.runtime.isolator.launch import fast_path, keeper
+    from whesl.runtime.isolator.launch import fast_start, isolator_keeper
     from whesl.runtime.wire.private_directory import explained
 
     try:
-        told = fast_path.prepare(found)
+        told = fast_start.prepare(found)
     except (OSError, WheslError) as error:
         from whesl.runtime.isolator.launch import unwatched_command
 
@@ -105,4 +105,4 @@ def attempt(arguments: Sequence[str]) -> None:
         sys.stderr.write(f"whesl: {said}\n")
         sys.exit(error.exit_code if isinstance(error, WheslError) else 1)
     if told is not None:
-        keeper.become(told)
+        isolator_keeper.become(told)

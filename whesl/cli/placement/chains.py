@@ -226,9 +226,9 @@ def demo(
 
 def _failures(path: Path) -> list[Failure]:
     """Return the failures of nodes in a file, with the nodes' names."""
-    from whesl.lab.readers import format_detection
+    from whesl.lab.readers import site_log_format_detection
 
-    loaded = format_detection.read_failures(path)
+    loaded = site_log_format_detection.read_failures(path)
     history = loaded.history
     for line, why in loaded.malformed[:5]:
         click.echo(f"{path}:{line}: {why}", err=True)

@@ -79,7 +79,7 @@ def gathered(read: Records) -> SiteHistory:
         UsageError: no record was named, or a named one cannot be used.
         WheslError: a file cannot be read, or a command fails.
     """
-    from whesl.lab.readers import format_detection
+    from whesl.lab.readers import site_log_format_detection
     from whesl.placement.site.history import bad_node_reports as seen
     from whesl.placement.site.history.site_history import Gathering
 
@@ -105,10 +105,10 @@ def gathered(read: Records) -> SiteHistory:
         found.since(begin)
     reasons = {"leave_out": read.leave_out, "take": read.take}
     for path in read.events:
-        failures = format_detection.read_failures(path, zone=where, strict=read.strict, **reasons)
+        failures = site_log_format_detection.read_failures(path, zone=where, strict=read.strict, **reasons)
         found.failures(str(path), failures)
     for path in read.jobs:
-        found.jobs(str(path), format_detection.read_jobs(path, zone=where, strict=read.strict))
+        found.jobs(str(path), site_log_format_detection.read_jobs(path, zone=where, strict=read.strict))
     if read.slurm or read.flux:
         _ask(found, read, begin)
     for path in read.evidence:

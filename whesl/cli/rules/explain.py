@@ -22,7 +22,7 @@ from whesl.model.workflow import Task, Workflow, job_matches
 
 if TYPE_CHECKING:
     from whesl.language.tools.sentences import Explained
-    from whesl.runtime.detect.rehearsal import Rehearsed
+    from whesl.runtime.detect.detection_on_old_logs import Rehearsed
 
 _FILE = click.Path(path_type=Path)
 _WIDTH = 100

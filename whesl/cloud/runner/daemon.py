@@ -21,7 +21,6 @@ from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.cluster_and_cloud_executors import Side, final
-from whesl.cloud.runner.core import Core, Outcome
 from whesl.cloud.runner.events_and_commands import (
     Command,
     Copied,
@@ -38,6 +37,7 @@ from whesl.cloud.runner.events_and_commands import (
     Tick,
 )
 from whesl.cloud.runner.run_records import ExecutorState
+from whesl.cloud.runner.state_machine import Core, Outcome
 from whesl.cloud.transfer.port import Digest
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError

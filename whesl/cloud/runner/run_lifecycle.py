@@ -21,11 +21,11 @@ from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages, workspace_archive
 from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.cluster_and_cloud_executors import Side
-from whesl.cloud.runner.core import Core
 from whesl.cloud.runner.daemon import Shell
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Site, sides
 from whesl.cloud.runner.state import RunState, fold
+from whesl.cloud.runner.state_machine import Core
 from whesl.cloud.runner.workflow_check import runnable
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import Digest

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from whesl.model.errors import UsageError
 from whesl.prediction.failures import (
     failure_time_distributions,
-    given_accuracy,
+    given_accuracy_predictors,
     learned,
     periodic_and_survival_prediction,
     recency,
@@ -139,12 +139,12 @@ def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:
         seed: random seed of the predictor.
     """
     if predictor.name == "none":
-        return given_accuracy.none(truth.nodes)
+        return given_accuracy_predictors.none(truth.nodes)
     if predictor.name == "exact":
-        return given_accuracy.exact(truth)
+        return given_accuracy_predictors.exact(truth)
     if predictor.name == "confidence":
-        return given_accuracy.confidence(truth, predictor.numbers[0])
+        return given_accuracy_predictors.confidence(truth, predictor.numbers[0])
     if predictor.name == "accuracy":
-        return given_accuracy.tie_breaking(truth, predictor.numbers[0], seed)
+        return given_accuracy_predictors.tie_breaking(truth, predictor.numbers[0], seed)
     mix = predictor.numbers[1] if len(predictor.numbers) > 1 else 0.5
-    return given_accuracy.of_accuracy(truth, predictor.numbers[0], mix, seed)
+    return given_accuracy_predictors.of_accuracy(truth, predictor.numbers[0], mix, seed)

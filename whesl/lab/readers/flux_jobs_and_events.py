@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from whesl.lab.readers.failures import Loaded, Malformed
-from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, finish, listed
 from whesl.lab.readers.outage_records import Found, Outage
+from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State, finish, listed
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
 

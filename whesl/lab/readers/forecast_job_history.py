@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from whesl.files.packed_text import unpacked
 from whesl.lab.readers import swf
 from whesl.lab.readers.failures import told
-from whesl.lab.readers.format_detection import read_jobs
-from whesl.lab.readers.job_records import Clock, State, content
+from whesl.lab.readers.site_job_records import Clock, State, content
+from whesl.lab.readers.site_log_format_detection import read_jobs
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.free_nodes.job_history import DAY, Jobs, jobs
 

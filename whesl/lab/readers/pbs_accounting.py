@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from whesl.lab.readers.failures import Malformed
-from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State
+from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State
 from whesl.managers.resource import hostlist
 from whesl.managers.resource.pbs import accounting
 

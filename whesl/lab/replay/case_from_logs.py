@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.readers.failures import Malformed, told
-from whesl.lab.readers.job_records import State
 from whesl.lab.readers.outage_records import in_order
+from whesl.lab.readers.site_job_records import State
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.readers.failures import Loaded
-    from whesl.lab.readers.job_records import JobLog, JobRecord
     from whesl.lab.readers.machine_file import Resources
+    from whesl.lab.readers.site_job_records import JobLog, JobRecord
     from whesl.prediction.failures.failure_history import History
 
 _DAY = 86400.0

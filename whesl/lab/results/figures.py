@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from whesl.files.whole_file import write_bytes, write_text
-from whesl.lab.results.table_and_figure import Figure, Series
+from whesl.lab.results.table_and_figure_records import Figure, Series
 
 # Each colour has a contrast of at least 3 to white and to the dark page's #181f28 (WCAG 2.1).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")

@@ -13,8 +13,8 @@ from xml.etree.ElementTree import Element
 
 from whesl import __version__
 from whesl.files.whole_file import write_text
-from whesl.lab.results.result_writers import shown
-from whesl.lab.results.table_and_figure import Figure, Table
+from whesl.lab.results.parquet_csv_json_writers import shown
+from whesl.lab.results.table_and_figure_records import Figure, Table
 from whesl.report import markup
 from whesl.report.markup import el
 

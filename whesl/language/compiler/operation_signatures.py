@@ -75,7 +75,7 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Base of the arguments of all operations at recovery; its fields are common to all operations.
 
     A field's ``Argument`` describes the value in the rules; the field's type is that of the value which
-    ``runtime.operations.step_arguments`` converts it to. A signal is its number, 0 for none.
+    ``runtime.operations.recovery_step_arguments`` converts it to. A signal is its number, 0 for none.
     """
 
     extra: ClassVar[tuple[Argument, ...]] = ()  # arguments of the rule that are removed before the recovery

@@ -242,7 +242,7 @@ class Detector:
     """Judges one detection of one task over its attempts. Pure: the caller passes observations and times.
 
     ``observed`` is a time in seconds that stops while nobody observes the task
-    (``whesl.runtime.detect.core``); ``now`` is seconds since the epoch. A method that returns evidence raises
+    (``runtime.detect.detectors``); ``now`` is seconds since the epoch. A method that returns evidence raises
     the exception with it; an empty tuple raises nothing.
     """
 

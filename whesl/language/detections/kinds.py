@@ -16,7 +16,7 @@ from whesl.language.detections.external_and_counted import (
 from whesl.language.detections.job_exception import JobExceptionDetection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeDetection
-from whesl.language.detections.promised import PromisedDetection
+from whesl.language.detections.output_file import PromisedDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
 
 Detection = (

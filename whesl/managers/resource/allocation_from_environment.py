@@ -48,7 +48,12 @@ def given(environ: Mapping[str, str]) -> Given | None:
     job = environ["SLURM_JOB_ID"]
     if environ.get("WHESL_LOCAL") or not job.isdigit():
         return None
-    from whesl.managers.resource.slurm.attempt_environment import components, job_of, nodes_of, own_node
+    from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import (
+        components,
+        job_of,
+        nodes_of,
+        own_node,
+    )
 
     nodes = nodes_of(environ)
     again = environ.get("SLURM_RESTART_COUNT", "")
@@ -69,6 +74,6 @@ def launch_environment(active: Sequence[str], environ: Mapping[str, str]) -> dic
         active: the nodes in use.
         environ: the environment of a job for which ``given`` returns an allocation.
     """
-    from whesl.managers.resource.slurm.attempt_environment import for_nodes
+    from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_nodes
 
     return for_nodes(active, environ)

@@ -60,7 +60,7 @@ def on_nodes(
         return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *command]
     file = environ.get(WHOLE) or environ.get("PBS_NODEFILE")
     if environ.get("PBS_JOBID") and file and not flux:
-        from whesl.managers.resource.pbs.tm_steps import on_nodes as by_task_manager
+        from whesl.managers.resource.pbs.tm_job_steps import on_nodes as by_task_manager
 
         return [*by_task_manager(nodes, Path(file).read_text().split()), *command]
     return list(command)

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from whesl.files.whole_file import write_bytes
 from whesl.model.errors import WheslError
 from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_precursors import Signed, Signs
 from whesl.prediction.failures.failure_time_distributions import LAWS, Law
 from whesl.prediction.failures.features import COLUMNS
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 from whesl.prediction.failures.learned import Learned, LearnedPredictor
 from whesl.prediction.failures.periodic_and_survival_prediction import Filtered
 from whesl.prediction.failures.periodic_failures import Cycle
 from whesl.prediction.failures.predictor_base import ArrayPredictor
 from whesl.prediction.failures.recency import Recency
-from whesl.prediction.failures.signs import Signed, Signs
 from whesl.prediction.failures.survival import Fitted, Survival
 from whesl.prediction.tree_scoring import Trees, check
 

@@ -9,8 +9,8 @@ from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
 from whesl.prediction.failures.predictor_base import span
 from whesl.prediction.log_chains import template
+from whesl.prediction.log_chains.chain_matcher import Complete, Machine, Steps
 from whesl.prediction.log_chains.lines import Header, told
-from whesl.prediction.log_chains.machine import Complete, Machine, Steps
 from whesl.runtime.detect.engines import make_engine
 from whesl.runtime.detect.regex_canonical_form import canonical
 

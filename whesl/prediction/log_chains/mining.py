@@ -17,9 +17,9 @@ from itertools import groupby
 from statistics import median_high
 from typing import NamedTuple
 
+from whesl.prediction.log_chains.chain_matcher import Machine, Steps
 from whesl.prediction.log_chains.chains_file import Chain
 from whesl.prediction.log_chains.evaluation import Failure, JudgedPrediction, by_node, following
-from whesl.prediction.log_chains.machine import Machine, Steps
 
 _TEMPLATES = 200  # largest number of templates that are kept: those most typical of the time before failures
 _CANDIDATES = 3000  # largest number of candidate subsequences

@@ -11,8 +11,8 @@ import msgspec
 
 from whesl.files.decode_errors import FOREIGN, UNDECODABLE
 from whesl.model.errors import UsageError
+from whesl.prediction.log_chains.chain_matcher import Half
 from whesl.prediction.log_chains.lines import Header
-from whesl.prediction.log_chains.machine import Half
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

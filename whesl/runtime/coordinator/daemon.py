@@ -39,9 +39,9 @@ from whesl.runtime.coordinator.core.events_and_commands import (
     Tell,
     Tick,
 )
-from whesl.runtime.coordinator.core.machine import events_of, recorded_step
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.runtime.coordinator.core.state import Settings
+from whesl.runtime.coordinator.core.state_machine import events_of, recorded_step
 from whesl.runtime.coordinator.counters import Figures
 from whesl.runtime.coordinator.effects.blocking_call_workers import Call, Calls, Workers
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports

@@ -1,6 +1,6 @@
 """Detection: from a task's output, exits, nodes and disks to exceptions with their evidence.
 
-``Watch`` is what the isolator uses. Below it: ``tail`` (files), ``matcher`` (patterns in bytes), ``core``
-(the detectors, pure). Beside it: ``exception_transformation`` (counting), ``disk_usage``,
+``Watch`` is what the isolator uses. Below it: ``tail`` (files), ``matcher`` (patterns in bytes),
+``detectors`` (pure). Beside it: ``exception_transformation`` (counting), ``disk_usage``,
 ``hung_process_stacks``.
 """

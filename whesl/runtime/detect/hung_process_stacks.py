@@ -22,7 +22,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from whesl.model.launchers import NO_RANKS
+from whesl.model.launcher_programs import NO_RANKS
 
 TOTAL_LIMIT = 15.0  # seconds, for all processes together
 DEBUGGER_LIMIT = 5.0  # seconds, for one debugger on one process

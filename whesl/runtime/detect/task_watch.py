@@ -19,7 +19,7 @@ from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
 from whesl.runtime.detect import named_files, old_files
-from whesl.runtime.detect.core import DecisiveLines, Detectors
+from whesl.runtime.detect.detectors import DecisiveLines, Detectors
 from whesl.runtime.detect.followed_file import MARK, Chunk
 from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Tailer

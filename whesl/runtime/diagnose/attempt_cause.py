@@ -72,7 +72,7 @@ class AttemptCause:
         self.cause: Cause | None = None
         try:
             self._child = subprocess.Popen(
-                [sys.executable, *_SAFE, "-m", "whesl.runtime.diagnose.attempt_process"],
+                [sys.executable, *_SAFE, "-m", "whesl.runtime.diagnose.attempt_cause_process"],
                 stdin=subprocess.PIPE,
                 stdout=self._answer,
                 stderr=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ from whesl.language.pattern_and_stream_records import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
 from whesl.model.workflow import Task
-from whesl.runtime.detect.rehearsal import Rehearsal, Rehearsed
+from whesl.runtime.detect.detection_on_old_logs import Rehearsal, Rehearsed
 from whesl.runtime.diagnose.anomalous_lines import SHOWN, form, trouble, unusual
 from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry, Finding, Observed
 from whesl.runtime.diagnose.log_reader import lines_of_all, observe

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
 from whesl.model.errors import UsageError
-from whesl.runtime.functions import connection, options, payload, rules
+from whesl.runtime.functions import isolator_connection, options, payload, rules
 from whesl.runtime.functions.errors import (
     FunctionDiedError,
     FunctionError,
@@ -88,7 +88,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     """Call a function in a process of its own; return its value or raise its exception."""
     asked: options.Options = getattr(function, MARKED).options
     instance = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
-    directory = f"{connection.home()}/tasks/functions/{asked.name}_{instance}"
+    directory = f"{isolator_connection.home()}/tasks/functions/{asked.name}_{instance}"
     make_private(directory)
     try:
         payload.write_call(f"{directory}/{payload.CALL}", payload.Call(function, args, kwargs))
@@ -106,7 +106,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         "rules": asked.rules,
         "observe": asked.observe,
     }
-    answer = connection.present().call(request)
+    answer = isolator_connection.present().call(request)
     if answer["refused"]:
         _tidy(directory, remove=False)
         raise UsageError(f"{asked.name}: {answer['refused']}")

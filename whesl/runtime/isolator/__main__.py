@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, where the caller holds
             the lock; ``--keeper`` and the process number of the keeper that has started this process;
-            ``--succeed`` on a node that may take the task over (``succession``).
+            ``--succeed`` on a node that may take the task over (``isolator_takeover``).
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.raiseExceptions = False  # a log line that cannot be written raises nothing
@@ -78,9 +78,9 @@ def _look_after(arguments: list[str]) -> int:
     try:
         if "--succeed" in arguments:
             # Imported here since few tasks have a successor.
-            from whesl.runtime.isolator import succession
+            from whesl.runtime.isolator import isolator_takeover
 
-            if (taken := succession.take_over(directory)) is None:
+            if (taken := isolator_takeover.take_over(directory)) is None:
                 return 0
             job, lock = taken
         elif "--lock" in arguments:
@@ -106,9 +106,9 @@ def _look_after(arguments: list[str]) -> int:
         try:
             keeper = int(arguments[arguments.index("--keeper") + 1]) if "--keeper" in arguments else 0
             if job.setup.kept:
-                from whesl.runtime.isolator import succession
+                from whesl.runtime.isolator import isolator_takeover
 
-                job = succession.prepared(directory, job, allocation, keeper)
+                job = isolator_takeover.prepared(directory, job, allocation, keeper)
             finish = Daemon(directory, job, allocation, _client(job), guard, keeper).run()
             shutdown.part_from_output(directory, job)
         finally:
@@ -120,7 +120,7 @@ def _look_after(arguments: list[str]) -> int:
     finally:
         takeover_lock.release(lock)
     if job.moved_from:
-        succession.end_job(allocation, finish.code)
+        isolator_takeover.end_job(allocation, finish.code)
     return finish.code
 
 

@@ -22,9 +22,8 @@ from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.evidence import Detected
 from whesl.runtime.isolator import resume, shutdown
-from whesl.runtime.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.runtime.isolator.coordinator_link import CoordinatorLink
-from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AttemptExited,
@@ -60,13 +59,15 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.program_checkpoints import COMMANDS, Checkpoints
+from whesl.runtime.isolator.effects.task_recovery_steps import Steps
 from whesl.runtime.isolator.event_loop_sources import Descriptors, Signals
 from whesl.runtime.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.runtime.isolator.launch.attempt_starter import Starter
 from whesl.runtime.isolator.launch.signal_delivery import ENDING
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.node_fencing import Nodes
-from whesl.runtime.isolator.observe.attempt_end import AttemptEnd
+from whesl.runtime.isolator.observe.failure_cause_and_attempt_end import AttemptEnd
 from whesl.runtime.isolator.observe.held_failures import HeldFailures
 from whesl.runtime.isolator.observe.held_hangs import HeldHangs
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents, matter
@@ -76,7 +77,6 @@ from whesl.runtime.isolator.task import disk_reserve, journal_in_memory, lock_lo
 from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.raise_requests import Left
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.isolator.task_recovery_steps import Steps
 from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records.isolator_records import AnyRecord
 from whesl.runtime.locking import job_leader_identity
@@ -338,7 +338,7 @@ class Daemon:
     def _step_core(self, event: Event) -> None:
         now = self._clock()
         before = self._state.phase
-        self._state, commands = machine.step(self._state, event, now)
+        self._state, commands = state_machine.step(self._state, event, now)
         self._write([command.record for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
             paused_terminal_notice.tell(self._directory, self._state)

@@ -17,7 +17,7 @@ import msgspec
 from whesl.files.decode_errors import FOREIGN
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.states import NodeState
-from whesl.runtime.isolator.core.changes import apply
+from whesl.runtime.isolator.core.apply_record import apply
 from whesl.runtime.isolator.core.events_and_commands import NodeSeen
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import token

@@ -22,9 +22,9 @@ from whesl.model.states import TaskState
 from whesl.report import task_summary
 from whesl.runtime.detect import output_passthrough, shared_output
 from whesl.runtime.isolator.core.events_and_commands import Finish
-from whesl.runtime.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.runtime.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY
 from whesl.runtime.isolator.core.state import State
+from whesl.runtime.isolator.core.state_machine import EXIT_NOT_STARTED
 from whesl.runtime.isolator.task import disk_reserve, requeue_truncation_warning, taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal import JournalError
@@ -113,7 +113,7 @@ def link_old_places(
     if not configuration.path_map:
         return ()
     # Imported here since moved paths are rare.
-    from whesl.runtime.isolator.task_recovery_steps import task_paths
+    from whesl.runtime.isolator.effects.task_recovery_steps import task_paths
     from whesl.runtime.operations.relocation.links_at_task_end import Since, put_up
 
     try:

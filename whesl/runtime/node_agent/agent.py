@@ -32,9 +32,10 @@ from whesl.files import file_retry
 from whesl.managers.resource import manager_table
 from whesl.model import attempt_rlimit_mark
 from whesl.model.event_loop_stall import Stoppage
-from whesl.model.launchers import NO_RANKS
+from whesl.model.launcher_programs import NO_RANKS
 from whesl.runtime.detect.hung_process_stacks import collect
 from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
+from whesl.runtime.node_agent.isolator_takeover_start import Succession
 from whesl.runtime.node_agent.lease import KernelWitness, Lease, lead
 from whesl.runtime.node_agent.memory_locking import stay_resident
 from whesl.runtime.node_agent.messages import (
@@ -57,7 +58,6 @@ from whesl.runtime.node_agent.messages import (
     ToAgent,
 )
 from whesl.runtime.node_agent.mutual_restart_pair import Pair
-from whesl.runtime.node_agent.succession import Succession
 from whesl.runtime.wire.agent_link import LinkClient
 from whesl.runtime.wire.own_addresses import bracketed
 

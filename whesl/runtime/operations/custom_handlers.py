@@ -19,11 +19,11 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.workflow import BadNode
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.bounded_process import run_limited
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.recovery_step_arguments import absolute
 from whesl.runtime.operations.spare_choice import in_order, unusable
-from whesl.runtime.operations.step_arguments import absolute
 
 GROUP = "whesl.handlers"
 PROTOCOL = 1

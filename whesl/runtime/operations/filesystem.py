@@ -19,15 +19,15 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
 from whesl.runtime.detect.disk_usage import read_usage
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.recovery_step_progress import Progress, ProgressFile, token
 from whesl.runtime.operations.relocation import mirror_plan, target_probe
 from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.runtime.operations.relocation.target_probe import UnsuitableError, check_room
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
-from whesl.runtime.operations.step_progress import Progress, ProgressFile, token
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"
 

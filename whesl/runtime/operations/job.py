@@ -11,9 +11,9 @@ from whesl.language.compiler.operation_signatures import JobAdd, JobRemove, JobR
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.node import SPARES_EXHAUSTED
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, capture_values
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult, capture_values
 from whesl.runtime.operations.spare_choice import in_order, unusable
 
 

@@ -17,8 +17,8 @@ from whesl.model.bad_node_expiry import SECONDS, told
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Grade
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.spare_choice import avoided, in_order, unusable
 from whesl.runtime.operations.suspect_node import grade_of, match_node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whesl.runtime.operations.plan import Context
+from whesl.runtime.operations.recovery_plan import Context
 from whesl.runtime.operations.suspect_node import match_node
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from whesl.cli.lab.ckpt import ckpt
 from whesl.lab.reproductions.checkpoints import migration_break_even, observation_checks, reproduce
 from whesl.lab.reproductions.registry import Inputs
-from whesl.lab.simulators.checkpoints import machine
+from whesl.lab.simulators.checkpoints import machine_and_application_files
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def test_a_user_s_own_machine_and_codes(tmp_path: Path) -> None:
     system, apps = tmp_path / "system.toml", tmp_path / "apps.toml"
-    system.write_text(machine.shipped("summit.toml").replace('"Summit"', '"Ours"'))
+    system.write_text(machine_and_application_files.shipped("summit.toml").replace('"Summit"', '"Ours"'))
     apps.write_text('[[application]]\nname = "code"\nnodes = 400\ncheckpoint_gb = 4000\nhours = 200\n')
     out = tmp_path / "out"
     arguments = [
@@ -52,7 +52,9 @@ def test_failures_that_are_not_in_the_file() -> None:
 
 
 def test_the_shipped_files_can_be_printed() -> None:
-    assert CliRunner().invoke(ckpt, ["--example", "apps"]).stdout == machine.shipped("apps.toml")
+    assert CliRunner().invoke(ckpt, ["--example", "apps"]).stdout == machine_and_application_files.shipped(
+        "apps.toml"
+    )
 
 
 def test_the_ratios_of_three_rows_are_predicted_from_two() -> None:

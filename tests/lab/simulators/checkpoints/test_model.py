@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.lab.simulators.checkpoints.plain_model import Application
 from whesl.checkpoints.core import interval
-from whesl.lab.simulators.checkpoints import evaluate, event_loop, machine
+from whesl.lab.simulators.checkpoints import evaluate, event_loop, machine_and_application_files
 
 
 def plan(name: str, **changes: float) -> event_loop.Plan:
@@ -110,7 +110,7 @@ def test_the_compiled_interval_is_the_formula(
 
 @pytest.mark.costly
 def test_results_do_not_depend_on_threads_and_models_meet_the_same_failures() -> None:
-    summit, applications = machine.load(None, None)
+    summit, applications = machine_and_application_files.load(None, None)
     chosen = [evaluate.Setting(applications[0], summit.failures[0], name) for name in ("B", "P1", "P2")]
     one = evaluate.evaluate(summit, chosen, 7, 20, jobs=1)
     assert one == evaluate.evaluate(summit, chosen, 7, 20, jobs=3)

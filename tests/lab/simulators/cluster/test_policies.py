@@ -18,7 +18,7 @@ from whesl.placement.policies.easy import Easy
 from whesl.placement.policies.fcfs import Fcfs
 from whesl.placement.policies.port import Decisions, View
 from whesl.placement.policies.reliable import Reliable, choose, expected_loss
-from whesl.prediction.failures import given_accuracy, periodic_and_survival_prediction
+from whesl.prediction.failures import given_accuracy_predictors, periodic_and_survival_prediction
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.port import Predictor
 
@@ -81,7 +81,7 @@ def test_a_slow_reference_agrees(policy: str, trace: tuple[Workload, int, Histor
 @given(trace=traces(), aoa=st.sampled_from([0.3, 0.7, 1.0]))
 def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, History], aoa: float) -> None:
     work, nodes, history = trace
-    predictor = given_accuracy.of_accuracy(history, aoa, 0.5, 1)
+    predictor = given_accuracy_predictors.of_accuracy(history, aoa, 0.5, 1)
     for name, policy in (("fcfs", Fcfs()), ("easy", Easy()), ("reliable", Reliable())):
         compiled = simulate(work, nodes, name, history=history, predictor=predictor).attempts
         attempts = python_event_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
@@ -195,7 +195,7 @@ def test_a_node_that_stays_down_leaves_jobs_unstarted() -> None:
 
 def test_choice_of_nodes() -> None:
     """The nodes of least risk; among equal ones those that fail soon after the job."""
-    predictor = given_accuracy.Given("given", 5, [1, 2], [50.0, 150.0])
+    predictor = given_accuracy_predictors.Given("given", 5, [1, 2], [50.0, 150.0])
     free = np.arange(5)
     assert choose(predictor, free, 1, 0.0, 100.0, np.inf).nodes.tolist() == [2]
     assert choose(predictor, free, 4, 0.0, 100.0, np.inf).nodes.tolist() == [0, 2, 3, 4]
@@ -235,6 +235,8 @@ def test_reliable_loses_less_than_easy() -> None:
     failures = [(int(rng.integers(nodes)), t, t + 600.0) for t in np.sort(rng.uniform(0, 2e5, 150)).tolist()]
     history = merged(nodes, 0.0, 3e5, failures)
     easy = simulate(work, nodes, "easy", history=history).measures
-    known = simulate(work, nodes, "reliable", history=history, predictor=given_accuracy.exact(history))
+    known = simulate(
+        work, nodes, "reliable", history=history, predictor=given_accuracy_predictors.exact(history)
+    )
     assert audit(work, nodes, known.attempts, history) == []
     assert known.measures["node_hours_lost"] < 0.2 * easy["node_hours_lost"]

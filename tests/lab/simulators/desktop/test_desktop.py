@@ -19,7 +19,7 @@ from whesl.model.errors import WheslError
 from whesl.placement.policies.job_replication import key_of, select
 from whesl.prediction.failures import periodic_and_survival_prediction
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import Given, exact, none
+from whesl.prediction.failures.given_accuracy_predictors import Given, exact, none
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

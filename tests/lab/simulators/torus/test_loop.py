@@ -14,7 +14,7 @@ from whesl.placement.policies.torus.boxes import torus
 from whesl.placement.policies.torus.choice import RULES
 from whesl.placement.policies.torus.scheduling_pass import Settings
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.given_accuracy import confidence, none, tie_breaking
+from whesl.prediction.failures.given_accuracy_predictors import confidence, none, tie_breaking
 
 # Compiled for the first time, the loops take half a minute of a processor.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

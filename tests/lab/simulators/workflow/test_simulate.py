@@ -30,7 +30,7 @@ from whesl.placement.policies.list_scheduling import (
 )
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import Given, exact, none
+from whesl.prediction.failures.given_accuracy_predictors import Given, exact, none
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

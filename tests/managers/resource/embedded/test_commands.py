@@ -25,7 +25,7 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import (
     Partition,
     Settings,
 )
-from whesl.managers.resource.slurm.attempt_environment import compress_counts, expand_counts
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import compress_counts, expand_counts
 from whesl.managers.resource.slurm.slurm_command_output import MARK
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.wire.keys import home

@@ -234,7 +234,7 @@ def test_a_step_needs_nodes_of_ours_and_a_command() -> None:
 
 
 def test_a_step_s_processes_are_found_by_their_mark(tmp_path: Path) -> None:
-    helper = Path(exec_steps.__file__).parent.with_name("step_node_script.py")
+    helper = Path(exec_steps.__file__).parent.with_name("job_step_node_script.py")
     alive = [
         subprocess.Popen(["sleep", "60"], env={exec_steps.STEP: name, "PATH": "/usr/bin:/bin"})
         for name in ("mine", "other")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.equipment.pbsbed import PbsBed
-from whesl.lab.readers import format_detection
-from whesl.lab.readers.job_records import State
+from whesl.lab.readers import site_log_format_detection
+from whesl.lab.readers.site_job_records import State
 
 pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
 
@@ -111,6 +111,6 @@ def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
     assert f"{array.replace('[]', '[2]')}.OU" in why.stdout
     # The lab reads the log that PBS has written of these jobs.
     (log,) = (bed.directory / "server" / "server_priv" / "accounting").iterdir()
-    found = format_detection.read_jobs(log)
+    found = site_log_format_detection.read_jobs(log)
     assert not found.malformed
     assert [one.state for one in found.jobs if one.job == job] == [State.FAILED]

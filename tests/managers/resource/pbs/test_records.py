@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.lab.readers import format_detection
-from whesl.lab.readers.job_records import State
+from whesl.lab.readers import site_log_format_detection
+from whesl.lab.readers.site_job_records import State
 from whesl.managers.resource.pbs import accounting, records, select, states
 from whesl.managers.resource.pbs.command import DeniedError, NoSuchJobError, failure
 from whesl.managers.resource.pbs.submission import submission
@@ -251,7 +251,7 @@ def test_the_lab_reads_accounting_logs(tmp_path: Path) -> None:
         "torn li\n"
         "11/28/2026 11:31:14;E;7[].bed;user=ada Exit_status=0\n"
     )
-    found = format_detection.read_jobs(log)
+    found = site_log_format_detection.read_jobs(log)
     first, second = found.jobs
     assert (first.state, second.state) == (State.REQUEUED, State.CANCELLED)
     assert second[1:8] == ("6.bed", 100, 110, 150, 2, "n[01-02]", 60)

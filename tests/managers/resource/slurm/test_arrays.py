@@ -14,7 +14,7 @@ import pytest
 
 from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
-from whesl.managers.resource.slurm.attempt_environment import job_of
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import job_of
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.states import JobState
 from whesl.testing.contract_rjms import wait_until

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from whesl.managers.resource.port import Demands, JobRequest, Suspended
 from whesl.managers.resource.slurm import slurm_command_output
-from whesl.managers.resource.slurm.attempt_environment import (
+from whesl.managers.resource.slurm.command import DeniedError, NoSuchJobError, failure
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import (
     compress_counts,
     expand_counts,
     for_nodes,
     for_own_step,
     nodes_of,
 )
-from whesl.managers.resource.slurm.command import DeniedError, NoSuchJobError, failure
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler, submission
 from whesl.managers.resource.slurm.states import job_state, node_state, reason_text
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError

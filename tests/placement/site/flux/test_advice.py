@@ -16,7 +16,7 @@ from whesl.placement.site.flux.prediction_source import Source, read
 from whesl.placement.site.flux.rank_selection import Advice
 from whesl.placement.site.flux.table_predictor import Published
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 HOSTS = {0: "n01", 1: "n02", 2: "n03", 3: "n04"}
 

@@ -12,11 +12,11 @@ from whesl.model.errors import UsageError
 from whesl.placement.site.history import model_selection, report, rolling, scoring, usefulness
 from whesl.placement.site.history.site_history import SiteHistory
 from whesl.placement.site.history.usefulness import Verdict
-from whesl.prediction.failures import signs
+from whesl.prediction.failures import failure_precursors
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.signs import Sign, Signs
+from whesl.prediction.failures.failure_precursors import Sign, Signs
 
-NOTHING = signs.signs([])
+NOTHING = failure_precursors.signs([])
 
 
 def site(
@@ -98,7 +98,9 @@ def test_signs_that_precede_failures_are_chosen() -> None:
         for node, start in zip(history.node, history.start, strict=True)
         if draw.random() < 0.7
     ]
-    made, choice = model_selection.learn(found(history, signs.signs(rows)), 1.0, asked=("base", "frailty"))
+    made, choice = model_selection.learn(
+        found(history, failure_precursors.signs(rows)), 1.0, asked=("base", "frailty")
+    )
     assert choice.name.endswith("+signs")
     assert made.about.beats_base
     assert choice.rolled is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from whesl.lab.readers import format_detection
+from whesl.lab.readers import site_log_format_detection
 from whesl.lab.readers.failures import Loaded
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.evidence import PredictedFailure
@@ -35,14 +35,14 @@ JOBS = """JobID|State|Submit|Start|End|TimelimitRaw|NNodes|NodeList
 
 def read(tmp_path: Path, text: str = EVENTS) -> Loaded:
     (tmp_path / "events.txt").write_text(text)
-    return format_detection.read_failures(tmp_path / "events.txt")
+    return site_log_format_detection.read_failures(tmp_path / "events.txt")
 
 
 def test_events_and_jobs_become_one_history(tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text(JOBS)
     found = Gathering()
     found.failures("events.txt", read(tmp_path))
-    found.jobs("jobs.txt", format_detection.read_jobs(tmp_path / "jobs.txt"))
+    found.jobs("jobs.txt", site_log_format_detection.read_jobs(tmp_path / "jobs.txt"))
     made = found.made()
     history = made.history
     assert history.names == tuple(f"n{number}" for number in range(1, 11))
@@ -70,7 +70,7 @@ def test_nodes_that_are_not_of_the_machine_do_not_join_it(tmp_path: Path) -> Non
     found.failures(
         "events.txt", read(tmp_path, EVENTS.replace("||n2|", "||n2.site.org|").replace("DRAIN", "DOWN"))
     )
-    found.jobs("jobs.txt", format_detection.read_jobs(tmp_path / "jobs.txt"))
+    found.jobs("jobs.txt", site_log_format_detection.read_jobs(tmp_path / "jobs.txt"))
     found.nodes(["n1", "n2", "n4"])
     made = found.made()
     assert made.history.names == ("n1", "n2", "n4")
@@ -117,7 +117,7 @@ def test_flux_eventlog_too(tmp_path: Path) -> None:
         '5000.0 offline idset="1"\n9000.0 online idset="1"\n'
     )
     found = Gathering()
-    found.failures("eventlog", format_detection.read_failures(log))
+    found.failures("eventlog", site_log_format_detection.read_failures(log))
     history = found.made().history
     assert history.names == ("f0", "f1", "f2")
     assert (history.start.tolist(), history.end.tolist()) == ([5000.0], [9000.0])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure import Figure, Series, Table
+from whesl.lab.results.table_and_figure_records import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
-from whesl.lab.simulators.checkpoints.machine import Application
+from whesl.lab.simulators.checkpoints.machine_and_application_files import Application
 
 SMALL = ("GYRO", "POP", "VULCAN")
 

@@ -6,10 +6,10 @@ import re
 
 from whesl.lab.reproductions.checkpoints import migration_break_even
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure import Figure, Series, Table
+from whesl.lab.results.table_and_figure_records import Figure, Series, Table
 from whesl.lab.simulators.checkpoints import prediction_lead_times, studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction, times
-from whesl.lab.simulators.checkpoints.machine import Application, Leads, Machine, load
+from whesl.lab.simulators.checkpoints.machine_and_application_files import Application, Leads, Machine, load
 from whesl.lab.simulators.checkpoints.published_values import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
 
 SOURCE = "the dissertation, chapter 2"

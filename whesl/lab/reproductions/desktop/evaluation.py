@@ -15,7 +15,7 @@ from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Jobs, Sit
 from whesl.prediction.failures import periodic_and_survival_prediction, survival
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.given_accuracy import none
+from whesl.prediction.failures.given_accuracy_predictors import none
 
 TIME, SPACE = "in time", "in space"
 LAWS = ("exponential", "weibull")

@@ -10,7 +10,7 @@ import numpy as np
 from whesl.lab.readers.workflow_graph import graph
 from whesl.lab.simulators.workflow.workload import Workload, workload
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import Given
+from whesl.prediction.failures.given_accuracy_predictors import Given
 
 _COST = np.array([[35, 40, 45], [25, 32, 35], [30, 32, 25], [40, 35, 45], [40, 45, 50]], dtype=np.float64)
 _EDGES = [(0, 1, 15.0), (0, 2, 15.0), (0, 3, 10.0), (1, 4, 10.0), (2, 4, 10.0), (3, 4, 10.0)]

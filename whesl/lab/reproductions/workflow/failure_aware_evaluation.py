@@ -14,7 +14,7 @@ from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
 from whesl.placement.policies.list_scheduling import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import exact, none, of_accuracy
+from whesl.prediction.failures.given_accuracy_predictors import exact, none, of_accuracy
 from whesl.prediction.failures.port import Predictor
 
 DAY = 86400.0

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.lab.simulators.checkpoints import event_loop, prediction_lead_times
-from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
+from whesl.lab.simulators.checkpoints.machine_and_application_files import Application, Failures, Machine
 from whesl.lab.simulators.checkpoints.published_values import MODELS
 from whesl.model.errors import UsageError, WheslError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whesl.lab.simulators.checkpoints.machine import Leads
+from whesl.lab.simulators.checkpoints.machine_and_application_files import Leads
 from whesl.model.errors import UsageError
 
 

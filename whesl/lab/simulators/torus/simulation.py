@@ -13,7 +13,7 @@ from whesl.placement.policies.torus.choice import RULES, TIE_BREAKING
 from whesl.placement.policies.torus.scheduling_pass import Settings
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.failures.failure_history import History, merged
-from whesl.prediction.failures.given_accuracy import confidence, tie_breaking
+from whesl.prediction.failures.given_accuracy_predictors import confidence, tie_breaking
 
 
 @dataclass(frozen=True, slots=True)

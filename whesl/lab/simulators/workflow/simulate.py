@@ -15,7 +15,7 @@ from whesl.lab.simulators.workflow.workload import failures as by_node
 from whesl.model.errors import WheslError
 from whesl.placement.policies.list_scheduling import Ranked, TaskPolicy
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.given_accuracy import none
+from whesl.prediction.failures.given_accuracy_predictors import none
 from whesl.prediction.failures.port import Predictor
 
 

@@ -22,6 +22,7 @@ from whesl.managers.resource.embedded.daemons import command_prefix
 from whesl.managers.resource.embedded.environment import cleaned
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, Job, JobSpec
+from whesl.managers.resource.job_step_process import StepProcess, start
 from whesl.managers.resource.port import (
     AllocationInfo,
     JobRecord,
@@ -31,11 +32,10 @@ from whesl.managers.resource.port import (
     StepPlace,
     StepRequest,
 )
-from whesl.managers.resource.slurm.attempt_environment import for_nodes, for_own_step, nodes_of
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_nodes, for_own_step, nodes_of
 from whesl.managers.resource.slurm.slurm_command_output import comment_for, remarked
-from whesl.managers.resource.slurm.srun_steps import OWN_STEP, step_command
+from whesl.managers.resource.slurm.srun_job_steps import OWN_STEP, step_command
 from whesl.managers.resource.slurm.states import reason_text
-from whesl.managers.resource.step_process import StepProcess, start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
 

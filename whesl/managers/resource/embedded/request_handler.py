@@ -20,8 +20,8 @@ from whesl.managers.resource.embedded.artificial_wait import QueueWait
 from whesl.managers.resource.embedded.channel import Channel
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.scheduler import actions
-from whesl.managers.resource.embedded.scheduler.core import Core
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
+from whesl.managers.resource.embedded.scheduler.state_machine import Core
 from whesl.managers.resource.embedded.store import Store
 from whesl.model.errors import RefusedError, TransientError, WheslError
 from whesl.model.states import JobState

@@ -17,7 +17,7 @@ from whesl.files import file_retry
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError, watch_writing
 from whesl.managers.resource.embedded.cluster_directory import SERVER, Cluster
 from whesl.managers.resource.embedded.request_handler import Service
-from whesl.managers.resource.embedded.scheduler.core import Ranking
+from whesl.managers.resource.embedded.scheduler.state_machine import Ranking
 from whesl.managers.resource.embedded.store import Store
 from whesl.model.errors import RefusedError, WheslError
 from whesl.runtime.locking import takeover_lock

@@ -22,10 +22,10 @@ from whesl.managers.resource import flux_instance_owner
 from whesl.managers.resource.flux import flux_command_output
 from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
+from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS
 from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB
 from whesl.managers.resource.port import AllocationInfo, JobException, NodeEvent, Step, StepPlace, StepRequest
-from whesl.managers.resource.step_process import start
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 

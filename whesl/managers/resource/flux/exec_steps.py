@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.managers.resource import hostlist
+from whesl.managers.resource.job_step_process import StepProcess
 from whesl.managers.resource.port import StepRequest
-from whesl.managers.resource.step_process import StepProcess
 from whesl.model.errors import UsageError
 
 # Environment variable with a step's id, which all processes of the step inherit.
 STEP = "WHESL_STEP_ID"
 # Environment variable with the name of the node on which a step's process runs.
 NODE = "WHESL_NODE"
-_HELPER = str(Path(__file__).parent.with_name("step_node_script.py"))
+_HELPER = str(Path(__file__).parent.with_name("job_step_node_script.py"))
 # Script on each node: find the node's entry in the table, open the output files, exec the command. The name
 # of a broker's socket ends in the broker's rank, except in a system instance.
 _ON_NODE = """\

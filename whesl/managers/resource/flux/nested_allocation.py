@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Protocol
 
 from whesl.managers.resource.flux.nested_instance import Instance, find_flux, started
+from whesl.managers.resource.launcher_shims.flux_instance_files import DIRECTORY
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE
-from whesl.managers.resource.launcher_shims.instance import DIRECTORY
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE
 from whesl.managers.resource.port import (
     Allocation,

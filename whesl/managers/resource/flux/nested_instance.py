@@ -2,7 +2,7 @@
 
 The instance runs as one step of that resource manager, bootstrapped by PMI-2 (flux-start(1)), with rank 0 on
 the isolator's node. Its initial program writes files for the launchers
-(``whesl.managers.resource.launcher_shims.instance``) and then waits at a FIFO for the request to end. So the
+(``launcher_shims.flux_instance_files``) and then waits at a FIFO for the request to end. So the
 instance outlives the isolator, and the next isolator finds it.
 """
 

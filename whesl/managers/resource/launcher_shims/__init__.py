@@ -1,7 +1,7 @@
 """Shims: launchers in front on a task's PATH, so that launchers in the user's script use the nodes in use.
 
-A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
-arguments (``launcher_node_swap.py``) and becomes the real launcher. The shim of srun (``srun.sh``) itself
+A shim is a few lines of sh. It starts ``shim_program.py`` (without site-packages, for speed), which rewrites
+the arguments (``launcher_node_swap.py``) and becomes the real launcher. The shim of srun (``srun.sh``) itself
 rewrites the usual calls, because their speed counts during a recovery.
 """
 
@@ -66,7 +66,7 @@ def install(directory: str | os.PathLike[str], python: str = "", path: str | Non
     words = (("/bin/bash", "-pc"), ("/bin/dash", "-c"), ("/bin/sh", "-c"))
     program, option = next(found for found in words if os.access(found[0], os.X_OK))
     shell = f"""/usr/bin/env -S {program} {option} '. "$0"; exit 126'"""
-    start = shlex.join((python or sys.executable, "-I", "-S", f"{here}/launcher.py"))
+    start = shlex.join((python or sys.executable, "-I", "-S", f"{here}/shim_program.py"))
     places = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     for name in COMMANDS:
         if name in _WHERE_THERE and not any(os.access(f"{place or '.'}/{name}", os.X_OK) for place in places):

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.files import file_retry
+from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, PbsCommands
-from whesl.managers.resource.pbs.tm_steps import PbsStep, signal_command, step_command
+from whesl.managers.resource.pbs.tm_job_steps import PbsStep, signal_command, step_command
 from whesl.managers.resource.port import AllocationInfo, Step, StepRequest, Suspended
-from whesl.managers.resource.step_process import start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import NodeState
 

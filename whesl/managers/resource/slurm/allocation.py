@@ -13,10 +13,12 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from whesl.managers.resource import hostlist
-from whesl.managers.resource.job_growth import Growth
+from whesl.managers.resource.job_growth_port import Growth
+from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
-from whesl.managers.resource.slurm import growth, job_completion, kept_output, slurm_command_output
-from whesl.managers.resource.slurm.attempt_environment import (
+from whesl.managers.resource.slurm import job_completion, job_growth, kept_output, slurm_command_output
+from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, SlurmCommands
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import (
     components,
     for_nodes,
     for_own_step,
@@ -25,13 +27,11 @@ from whesl.managers.resource.slurm.attempt_environment import (
     of_script,
     own_node,
 )
-from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.managers.resource.slurm.releases import Ability, controller_release
 from whesl.managers.resource.slurm.scheduler import accounting_kept, cluster_settings, requeues_preempted
 from whesl.managers.resource.slurm.slurm_command_output import RunningStep
 from whesl.managers.resource.slurm.slurmd_probe import Slurmds
-from whesl.managers.resource.slurm.srun_steps import OWN_STEP, SlurmStep, step_command
-from whesl.managers.resource.step_process import start
+from whesl.managers.resource.slurm.srun_job_steps import OWN_STEP, SlurmStep, step_command
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
 
@@ -276,9 +276,9 @@ class SlurmAllocation:
         """Get further nodes by a second job that is merged into this one (``Grows``)."""
         if self._components:
             raise RefusedError("a heterogeneous job gets no further nodes")
-        if why := growth.refusal(cluster_settings(self._commands), changeable=self._changeable_after()):
+        if why := job_growth.refusal(cluster_settings(self._commands), changeable=self._changeable_after()):
             raise RefusedError(why)
-        return growth.grow(self._commands, self._job_id, self._nodes, count, name, wait, self._kept)
+        return job_growth.grow(self._commands, self._job_id, self._nodes, count, name, wait, self._kept)
 
     def _listening(self) -> dict[str, tuple[str, int]]:
         """Return the addresses and ports at which slurmctld reaches the slurmds of the job's nodes."""

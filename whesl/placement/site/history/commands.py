@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whesl.lab.readers import flux_jobs_and_events, slurm_jobs_and_events
 from whesl.lab.readers.failures import Loaded
-from whesl.lab.readers.job_records import Clock, JobLog
+from whesl.lab.readers.site_job_records import Clock, JobLog
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
 

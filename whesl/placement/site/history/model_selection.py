@@ -16,8 +16,8 @@ from whesl.placement.site.history.site_history import SiteHistory
 from whesl.placement.site.history.site_score import Scored
 from whesl.placement.site.history.usefulness import Verdict
 from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_precursors import Signs
 from whesl.prediction.failures.predictor_base import ArrayPredictor
-from whesl.prediction.failures.signs import Signs
 
 FAILURES = 20  # least number of failures for a choice; with fewer, any choice would be chance
 DAYS = 28.0

@@ -31,10 +31,10 @@ from whesl.model.errors import WheslError
 from whesl.placement.policies.exclude_list_choice import thresholds
 from whesl.placement.site.history import prior, usefulness
 from whesl.placement.site.history.usefulness import ENOUGH, Estimate, Use
-from whesl.prediction.failures import measures, signs
+from whesl.prediction.failures import failure_precursors, measures
 from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_precursors import Signs
 from whesl.prediction.failures.predictor_base import ArrayPredictor
-from whesl.prediction.failures.signs import Signs
 
 Floats = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ def fitted(name: str, past: History, seen: Signs, seed: int) -> ArrayPredictor:
         base: ArrayPredictor = prior.fit(past)
     else:
         base = catalogue.fit(catalogue.asked(plain), past, seed, catalogue.TOLERANCE)
-    return signs.fit(base, past, seen) if name.endswith(SIGNS) else base
+    return failure_precursors.fit(base, past, seen) if name.endswith(SIGNS) else base
 
 
 def roll(
@@ -254,9 +254,11 @@ def _answers(
     if name == NEVER:
         return np.zeros(len(questions.node))
     found = fitted(name, past, seen, what.seed)
-    if isinstance(found, signs.Signed):
+    if isinstance(found, failure_precursors.Signed):
         # The base predictor observes the whole history; nodes of the prior keep their assumed age.
-        found = signs.Signed(_observing(found.base, history), seen, found.factor, found.window, 0.5)
+        found = failure_precursors.Signed(
+            _observing(found.base, history), seen, found.factor, found.window, 0.5
+        )
         return answers(found, questions, what.horizon)
     return answers(_observing(found, history), questions, what.horizon)
 

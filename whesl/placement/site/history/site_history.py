@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from whesl.lab.readers.failures import Loaded, Malformed
-from whesl.lab.readers.job_records import JobLog, State
 from whesl.lab.readers.outage_records import Found, Outage
+from whesl.lab.readers.site_job_records import JobLog, State
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
 from whesl.model.evidence import PredictedFailure
@@ -17,9 +17,9 @@ from whesl.model.printable import visible
 from whesl.placement.site.history.bad_node_reports import Seen
 from whesl.placement.site.history.usefulness import stake
 from whesl.placement.site.node_counters import Change
-from whesl.prediction.failures import signs
+from whesl.prediction.failures import failure_precursors
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.signs import Sign, Signs
+from whesl.prediction.failures.failure_precursors import Sign, Signs
 
 _NEAR = 900.0  # seconds around an outage in which a job's loss of its node belongs to the outage
 
@@ -249,7 +249,7 @@ class Gathering:
         if strangers:
             shown = visible(", ".join(sorted(strangers)[:5]))
             self.warnings.append(f"signs of {len(strangers)} nodes that no other record names: {shown}")
-        return signs.signs(rows)
+        return failure_precursors.signs(rows)
 
     def _malformed(self, name: str, lines: Sequence[Malformed]) -> None:
         for line, why in lines[:5]:

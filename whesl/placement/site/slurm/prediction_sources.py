@@ -12,7 +12,7 @@ from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.history import model, prediction_file, usefulness
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
-from whesl.prediction.failures.given_accuracy import none
+from whesl.prediction.failures.given_accuracy_predictors import none
 from whesl.prediction.failures.port import Predictor
 
 _LATE = 0.5  # share of the lead time for which a failure is still expected after its predicted time

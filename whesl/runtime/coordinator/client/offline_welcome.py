@@ -17,7 +17,7 @@ import msgspec
 from whesl.model import home as places
 from whesl.model.errors import TransientError, WheslError
 from whesl.runtime.coordinator.client.journal_state import known_state
-from whesl.runtime.coordinator.core import machine
+from whesl.runtime.coordinator.core import state_machine
 from whesl.runtime.coordinator.core.dependents_and_names import identify
 from whesl.runtime.coordinator.core.events_and_commands import Arrived
 from whesl.runtime.coordinator.core.state import State
@@ -42,7 +42,7 @@ def answer(state: State, left: Iterable[tuple[str, AnyMessage]], register: Regis
     """
     before = state.tasks.get(identify(state, register))
     for peer, message in (*left, (PEER, register)):
-        state, _ = machine.step(state, Arrived(peer=peer, message=message), now)
+        state, _ = state_machine.step(state, Arrived(peer=peer, message=message), now)
     entry = state.tasks[identify(state, register)]
     return Welcome(
         task=register.task,

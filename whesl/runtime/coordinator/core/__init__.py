@@ -1,1 +1,1 @@
-"""The coordinator's core: pure. ``machine.step(state, event, now) -> (state, commands)``."""
+"""The coordinator's core: pure. ``state_machine.step(state, event, now) -> (state, commands)``."""

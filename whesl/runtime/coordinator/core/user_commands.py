@@ -15,10 +15,10 @@ from whesl.language.spec import Spec
 from whesl.model.outcomes import ControlAction, ToldBy
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
-from whesl.runtime.coordinator.core import raising
+from whesl.runtime.coordinator.core import external_exceptions
 from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.runtime.coordinator.core.events_and_commands import Stop
-from whesl.runtime.coordinator.core.raising import RefusalError
+from whesl.runtime.coordinator.core.external_exceptions import RefusalError
 from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
@@ -88,7 +88,7 @@ def on_raise(transition: Transition, peer: str, message: RaiseException) -> None
         message: the message.
     """
     target = message.task or message.node or message.job
-    _answered(transition, peer, message.id, "raise", target, raising.raise_on_tasks, message)
+    _answered(transition, peer, message.id, "raise", target, external_exceptions.raise_on_tasks, message)
 
 
 def on_predict(transition: Transition, peer: str, message: PredictFailure) -> None:
@@ -100,7 +100,7 @@ def on_predict(transition: Transition, peer: str, message: PredictFailure) -> No
         message: the message.
     """
     node = message.prediction.node
-    _answered(transition, peer, message.id, "predict", node, raising.predict_for_tasks, message)
+    _answered(transition, peer, message.id, "predict", node, external_exceptions.predict_for_tasks, message)
 
 
 def _answered(

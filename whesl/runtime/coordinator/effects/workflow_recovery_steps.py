@@ -50,7 +50,7 @@ from whesl.runtime.journal.records.coordinator_records import OwnStep
 from whesl.runtime.operations import filesystem
 from whesl.runtime.operations.custom_handlers import run_handler
 from whesl.runtime.operations.job import changed
-from whesl.runtime.operations.plan import StepResult
+from whesl.runtime.operations.recovery_plan import StepResult
 from whesl.runtime.operations.suspect_node import grade_of
 
 _LATER = (TransientError, CouldNotObserveError)

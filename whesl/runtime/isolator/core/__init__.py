@@ -1,1 +1,1 @@
-"""The isolator's core: pure. ``machine.step(state, event, now) -> (state, commands)``."""
+"""The isolator's core: pure. ``state_machine.step(state, event, now) -> (state, commands)``."""

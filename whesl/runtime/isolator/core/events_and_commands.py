@@ -17,7 +17,7 @@ from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState
 from whesl.runtime.isolator.core.task_setup import AttemptPlan
 from whesl.runtime.journal.records.isolator_records import AnyRecord
-from whesl.runtime.operations.plan import StepResult
+from whesl.runtime.operations.recovery_plan import StepResult
 from whesl.runtime.wire.messages import AnyMessage, Register, Welcome
 
 

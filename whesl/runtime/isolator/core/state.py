@@ -1,8 +1,8 @@
 """The isolator's state.
 
-State that has to outlive the isolator changes through ``changes.apply`` alone: the core writes a record and
-applies it, and a restarted isolator applies the same records in the same order. The state after a crash is
-therefore the state before the crash. Volatile fields (contact with the coordinator) are marked.
+State that has to outlive the isolator changes through ``apply_record.apply`` alone: the core writes a
+record and applies it, and a restarted isolator applies the same records in the same order. The state after
+a crash is therefore the state before the crash. Volatile fields (contact with the coordinator) are marked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.journal.records import isolator_records as records
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.recovery_limits import Budget
 
 TERMINATED = "terminated, as at the time limit"

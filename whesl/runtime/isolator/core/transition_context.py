@@ -11,7 +11,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, History
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.runtime.isolator.core.changes import apply
+from whesl.runtime.isolator.core.apply_record import apply
 from whesl.runtime.isolator.core.events_and_commands import (
     Command,
     Finish,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.files import file_retry
-from whesl.runtime.isolator.launch import attempt_runner, program_runner
+from whesl.runtime.isolator.launch import program_runner, runner_start
 from whesl.runtime.isolator.launch.attempt_command import Launch
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task import taskdir
@@ -22,7 +22,7 @@ from whesl.runtime.locking import procfs
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 if TYPE_CHECKING:
-    from whesl.runtime.isolator.launch.attempt_runner import Spawn
+    from whesl.runtime.isolator.launch.runner_start import Spawn
 
 UNKNOWN_EXIT = 137  # exit status of a command that was killed with its runner, as if by SIGKILL
 
@@ -119,7 +119,7 @@ class Attempt:
         outputs = attempt_output_destination.present(directory, job, number)
         if launch.script is not None:
             file_retry.replace(str(place / "script"), launch.script, mode=0o700)
-        child = attempt_runner.start(
+        child = runner_start.start(
             launch.command,
             status=str(status),
             stdin=job.stdin,

@@ -15,7 +15,7 @@ from whesl.managers.resource import launcher_shims
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.runtime.isolator.launch import attempt_runner
+from whesl.runtime.isolator.launch import runner_start
 from whesl.runtime.isolator.task.taskdir import Job
 
 # Variables by which software is looked up. They are not mapped to a new root, which receives only written
@@ -106,7 +106,7 @@ def compose(
             environment[name] = value
         else:
             environment.pop(name, None)
-    environment |= attempt_runner.told(
+    environment |= runner_start.told(
         task=job.setup.task.id,
         workflow=job.setup.workflow,
         restarts=job.setup.earlier + attempt - 1,
@@ -120,7 +120,7 @@ def compose(
     )
     if places.shims:
         environment |= launcher_shims.in_front(places.shims, environment)
-    command = attempt_runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
+    command = runner_start.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
     command = tuple(map(original, command))
     return Launch(command=command, environment=environment, workdir=workdir, script=mapped)
 

@@ -26,7 +26,7 @@ from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 
 if TYPE_CHECKING:
     from whesl.runtime.isolator.core.events_and_commands import AttemptStarted
-    from whesl.runtime.isolator.launch.attempt_runner import Spawn
+    from whesl.runtime.isolator.launch.runner_start import Spawn
 
 LOG = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Starter:
     def _prepare(self, command: AttemptPlan) -> None:
         """Link the paths that the task names, including its working directory, into the new roots."""
         # Imported here since linking is rare, and the start of a first attempt must load little.
-        from whesl.runtime.isolator.task_recovery_steps import task_paths
+        from whesl.runtime.isolator.effects.task_recovery_steps import task_paths
         from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 
         paths = command.configuration.path_map

@@ -27,7 +27,7 @@ from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task.taskdir import First, Job, TaskDir
 
 if TYPE_CHECKING:
-    from whesl.runtime.isolator.launch.attempt_runner import Spawn
+    from whesl.runtime.isolator.launch.runner_start import Spawn
 
 NUMBER = 1
 

@@ -1,6 +1,6 @@
 """From the options of ``whesl exec`` to the JSON of the isolator's input: ``Setup`` and ``Job``.
 
-Standard library only, since ``fast_path`` uses it before the program runs; ``full_path`` uses it, too.
+Standard library only, since ``fast_start`` uses it before the program runs; ``full_start`` uses it, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spa
 from whesl.managers.resource.wrapped_script import kept
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.detect import shared_output
-from whesl.runtime.isolator.launch import attempt_runner, options
+from whesl.runtime.isolator.launch import options, runner_start
 from whesl.runtime.locking import job_leader_identity, procfs
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
@@ -358,7 +358,7 @@ def job(
     command, place, content = tuple(map(carried, request.command)), request.script_word, b""
     if request.script is not None:
         content = script_content(request.script)
-        words = attempt_runner.interpreter(content)
+        words = runner_start.interpreter(content)
         name = given_script(directory) if request.script == "-" else carried(_absolute(request.script))
         command, place = (*words, name, *command), len(words)
     stdin, offset = ("/dev/null", 0) if request.script == "-" else _stdin()

@@ -20,7 +20,7 @@ import zmq
 from whesl.files import decode_errors, file_retry
 from whesl.managers.resource.port import Allocation, Step, StepRequest
 from whesl.model.errors import UsageError, WheslError
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.heartbeat_responder_supervisor import Leases, listen
 from whesl.runtime.isolator.nodes.job_suspension import HeldSilence, Suspension
 from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence

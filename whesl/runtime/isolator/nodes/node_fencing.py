@@ -24,15 +24,15 @@ from whesl.runtime.isolator.core.events_and_commands import (
     SignalAttempt,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes import isolator_host_fencing
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
+from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
 from whesl.runtime.isolator.nodes.job_suspension import Suspension
 from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence
 from whesl.runtime.isolator.nodes.manager_node_states import NodeStates
 from whesl.runtime.isolator.nodes.program_start_detection import Probe
 from whesl.runtime.isolator.nodes.stacks import Stacks
-from whesl.runtime.isolator.nodes.step_places import StepPlaces
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER
 from whesl.runtime.node_agent import messages

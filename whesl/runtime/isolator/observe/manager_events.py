@@ -21,7 +21,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
     RaiseJobException,
 )
 from whesl.runtime.isolator.core.task_setup import Setup
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0

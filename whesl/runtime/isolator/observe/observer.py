@@ -19,7 +19,7 @@ from whesl.model.recovery_criterion import Reach, last_steps
 from whesl.model.states import NodeState
 from whesl.runtime.detect import named_files
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
-from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
@@ -28,8 +28,8 @@ from whesl.runtime.journal import Clock
 if TYPE_CHECKING:
     from whesl.language.detections.base import Usage
     from whesl.model.evidence import Cause, Detected
-    from whesl.runtime.detect.core import DecisiveLines
-    from whesl.runtime.detect.promised_files import Look, Looking
+    from whesl.runtime.detect.detectors import DecisiveLines
+    from whesl.runtime.detect.output_file_checks import Look, Looking
     from whesl.runtime.detect.task_watch import Watch
 
 LOG = logging.getLogger(__name__)
@@ -256,7 +256,7 @@ class Observer:
         promises = self._watch.detectors.promises() if self._watch else ()
         if not promises:
             return None
-        from whesl.runtime.detect.promised_files import Looking
+        from whesl.runtime.detect.output_file_checks import Looking
 
         return Looking(
             promises,

@@ -18,7 +18,7 @@ from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOut
 from whesl.model.pathmap import PathMap
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 
 
 class Record(Base, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import msgspec
 
 from whesl.managers.resource import manager_table
-from whesl.managers.resource.slurm import step_processes
+from whesl.managers.resource.slurm import attempt_processes_by_slurmstepd as slurmstepd
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.locking import procfs
 from whesl.runtime.node_agent.fencing.shm_cleanup import Segments
@@ -207,21 +207,21 @@ def look(
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
-    children = step_processes.children_of(processes.values())
+    children = slurmstepd.children_of(processes.values())
     jobs, keepers = manager_table.jobs_of(os.environ), _step_daemons(processes.values())
-    job = jobs.get(step_processes.JOB, "")
+    job = jobs.get(slurmstepd.JOB, "")
     if job:
-        for pid in step_processes.below(step_processes.of_other_jobs(keepers, job), children):
+        for pid in slurmstepd.below(slurmstepd.of_other_jobs(keepers, job), children):
             processes.pop(pid, None)
     chosen = {
         pid
         for pid, process in processes.items()
         if (session and process.session == session) or _belongs(process, processes, token, wanted, node, jobs)
     }
-    daemons = step_processes.of_launchers(keepers, step_processes.own(os.environ))
+    daemons = slurmstepd.of_launchers(keepers, slurmstepd.own(os.environ))
     if not chosen and not daemons:
         return Look([])
-    chosen |= step_processes.below(chosen, children) & processes.keys()
+    chosen |= slurmstepd.below(chosen, children) & processes.keys()
     led = {pid for pid in chosen if processes[pid].session == pid}
     chosen |= {pid for pid, process in processes.items() if process.session in led}
     if daemons:
@@ -230,11 +230,11 @@ def look(
             # A process that has left its parent is a child of init, but its cgroup still names its step.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
-        chosen |= step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
+        chosen |= slurmstepd.belonging(daemons, chosen, children, steps) & processes.keys()
     found = [processes[pid] for pid in sorted(chosen)]
     strange = []
     for keeper_pid, step in daemons.items() if job else ():
-        rest = (step_processes.below([keeper_pid], children) & processes.keys()) - chosen
+        rest = (slurmstepd.below([keeper_pid], children) & processes.keys()) - chosen
         if rest and not _accounted(processes[pid] for pid in rest):
             strange.append(step)
     return Look(found, tuple(strange))
@@ -243,14 +243,14 @@ def look(
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
     """Return the names of the steps that Slurm's step daemons run, by the daemon's process number."""
     return {
-        process.pid: step_processes.named(command_line(process.pid))
+        process.pid: slurmstepd.named(command_line(process.pid))
         for process in processes
-        if process.name == step_processes.DAEMON
+        if process.name == slurmstepd.DAEMON
     }
 
 
 def _step_of(pid: int) -> str:
-    return step_processes.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
+    return slurmstepd.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
@@ -314,7 +314,7 @@ def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> b
     above = process
     for _ in range(len(processes)):  # limited, since reused process numbers may form a cycle
         environment = b"\0" + (environment_of(above.shown_by) or b"") + b"\0"
-        told = step_processes.node_told(environment)
+        told = slurmstepd.node_told(environment)
         if told != b"":
             return told is None or told == node.encode()
         if above.parent not in processes:

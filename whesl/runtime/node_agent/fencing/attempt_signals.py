@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from whesl.model.launchers import LAUNCHERS
+from whesl.model.launcher_programs import LAUNCHERS
 from whesl.runtime.node_agent.fencing.attempt_processes import of_attempt, send
 
 FIRST_WAIT = 0.1

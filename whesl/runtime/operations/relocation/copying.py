@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from whesl.model.digest import blake2b
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, part_name
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, entry_at
 from whesl.runtime.operations.relocation.syscalls import rename_noreplace

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.model.pathmap import PathMap
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
+from whesl.runtime.operations.recovery_step_progress import token
 from whesl.runtime.operations.relocation import mirror_plan
 from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
-from whesl.runtime.operations.step_progress import token
 
 
 def prepare_dependent(

@@ -14,13 +14,13 @@ from pathlib import Path
 import msgspec
 
 from whesl.model.pathmap import PathMap
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
+from whesl.runtime.operations.recovery_step_progress import token
 from whesl.runtime.operations.relocation import mirror_plan, target_probe
 from whesl.runtime.operations.relocation.copying import replace_by_link
 from whesl.runtime.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, no_checkpoint
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
-from whesl.runtime.operations.step_progress import token
 
 
 class Since(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from whesl.files.untrusted_path import planted
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, Rel, kind_of
 
 Checkpoint = Callable[[str], None]

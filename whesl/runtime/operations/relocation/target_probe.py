@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Kind, Rel
 from whesl.runtime.operations.relocation.safe_tree import Tree
 from whesl.runtime.operations.relocation.syscalls import reserve

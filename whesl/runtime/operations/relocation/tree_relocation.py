@@ -12,7 +12,7 @@ from enum import Enum
 
 import msgspec
 
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation import mirror_plan
 from whesl.runtime.operations.relocation.copying import (
     UnreadableError,

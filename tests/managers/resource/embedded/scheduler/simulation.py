@@ -7,8 +7,8 @@ import itertools
 from collections.abc import Callable
 
 from whesl.managers.resource.embedded.scheduler.actions import Action, StartBatch, StepGranted, Terminate
-from whesl.managers.resource.embedded.scheduler.core import Core
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, JobSpec, Partition, Settings
+from whesl.managers.resource.embedded.scheduler.state_machine import Core
 
 START = 1000.0
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.managers.resource.embedded.scheduler.simulation import Simulation
-from whesl.managers.resource.embedded.scheduler import core
+from whesl.managers.resource.embedded.scheduler import state_machine
 from whesl.managers.resource.embedded.scheduler.eligibility import Select, not_ready
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, Job, JobSpec
 
@@ -24,7 +24,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(job.id)
         return not_ready(job, now, select)
 
-    monkeypatch.setattr(core, "not_ready", counting)
+    monkeypatch.setattr(state_machine, "not_ready", counting)
     return seen
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.managers.resource.embedded.scheduler.simulation import Simulation
 from whesl.managers.resource.embedded.scheduler.actions import DropNode, Terminate
-from whesl.managers.resource.embedded.scheduler.core import Core
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
+from whesl.managers.resource.embedded.scheduler.state_machine import Core
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 

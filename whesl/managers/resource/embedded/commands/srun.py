@@ -10,8 +10,8 @@ from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import job_spec, options
+from whesl.managers.resource.embedded.commands.job_step_client import StepClient, input_wanted, say
 from whesl.managers.resource.embedded.commands.output_sinks import Sinks
-from whesl.managers.resource.embedded.commands.step_client import StepClient, input_wanted, say
 from whesl.managers.resource.embedded.environment import of_step
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step, StepWish
 from whesl.managers.resource.slurm import option_tables

@@ -1,4 +1,4 @@
 """The pure scheduler: queue, FCFS, EASY backfilling, fitting, eligibility, life cycles.
 
-``core`` takes events with their times and returns actions, which the embedded server carries out.
+``state_machine`` takes events with their times and returns actions, which the embedded server carries out.
 """

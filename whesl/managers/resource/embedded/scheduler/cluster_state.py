@@ -9,7 +9,7 @@ import msgspec
 
 from whesl.managers.resource.embedded.scheduler.actions import Action, JobChanged
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Node, Settings, Step
-from whesl.managers.resource.embedded.scheduler.steps import StepTable
+from whesl.managers.resource.embedded.scheduler.job_steps import StepTable
 from whesl.model.states import JobState
 
 replace = msgspec.structs.replace

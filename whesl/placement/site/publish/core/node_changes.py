@@ -19,7 +19,7 @@ import numpy as np
 
 from whesl.model.journal_record import assert_never
 from whesl.placement.policies.exclude_list_choice import at_risk, budget, exclude
-from whesl.placement.site.publish.core.giving_way import give_way
+from whesl.placement.site.publish.core.drains_yield_to_waiting_jobs import give_way
 from whesl.placement.site.publish.node_change_records import (
     Changing,
     Held,

@@ -10,9 +10,9 @@ from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
 from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.journal.records.coordinator_records import OwnStep
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, RecoveryError, capture_values, substitute
-from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, capture_values, substitute
+from whesl.runtime.operations.recovery_step_arguments import checked, of_attempt, split_command
 from whesl.runtime.operations.suspect_node import find_suspect
 
 

@@ -31,7 +31,7 @@ from whesl.runtime.coordinator.core.state import Recovery, TaskEntry, numbered
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.detect.exception_transformation import transform
 from whesl.runtime.journal.records import coordinator_records as records
-from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.wire.messages import Escalate, RecoveryDone, RecoveryGrant, RecoveryRequest
 
 _WENT_ON = (RecoveryOutcome.RELAUNCHED, RecoveryOutcome.SKIPPED)

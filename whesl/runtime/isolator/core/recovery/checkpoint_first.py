@@ -20,7 +20,7 @@ from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import Asked, Phase, State
 from whesl.runtime.isolator.core.transition_context import Transition
 from whesl.runtime.journal.records import isolator_records as records
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 
 GRACE = 10.0  # seconds after a checkpoint's timeout in which the shell has to report the result
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)

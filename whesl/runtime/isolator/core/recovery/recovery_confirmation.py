@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.managers.resource.step_refusal import refusal
+from whesl.managers.resource.job_step_refusal import refusal
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.recovery_criterion import Reach, seconds_past, went_past

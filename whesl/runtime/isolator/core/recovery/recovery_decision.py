@@ -14,9 +14,9 @@ from whesl.runtime.detect.exception_transformation import Transformed, is_counte
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.transition_context import Transition
 from whesl.runtime.journal.records import isolator_records as records
-from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.plan import Context, RecoveryError, make_plan
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.recovery_limits import Allowed, Course, course
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, make_plan
 
 _LINE = 160
 _ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external", "predicted"})

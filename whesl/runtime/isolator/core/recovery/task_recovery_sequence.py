@@ -35,7 +35,7 @@ from whesl.runtime.isolator.core.recovery.escalation_to_coordinator import (
 from whesl.runtime.isolator.core.state import Phase, Recovery
 from whesl.runtime.isolator.core.transition_context import Transition, merged
 from whesl.runtime.journal.records import isolator_records as records
-from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.wire.messages import RecoveryGrant, RecoveryRequest
 
 LAST_WORDS = 1.0

@@ -1,0 +1,1 @@
+"""What the isolator's core orders: recovery steps, checkpoints, further nodes; a thread for them."""
