@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from whesl.prediction.failures import survival
 from whesl.prediction.failures.compiled_predictor import Compiled
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.periodic_failures import Cycle, cycles, followers
+from whesl.prediction.failures.periodic_failures import CHI2, Cycle, cycles, followers
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
 from whesl.prediction.failures.survival import By, Survival
 
@@ -89,6 +89,7 @@ def fit(
     among: Sequence[str] = ("exponential", "weibull"),
     *,
     tolerance: float = 900.0,
+    chi2: float = CHI2,
     by: By = "machine",
     frailty: bool = False,
     threshold: float = 0.5,
@@ -99,6 +100,7 @@ def fit(
         history: the failures known so far.
         among: candidate distributions of the non-periodic failures; see ``survival.fit``.
         tolerance: how far a periodic failure may be from its predicted time, in seconds.
+        chi2: the threshold of the chi-squared test that tells a period from chance.
         by: whether to fit one distribution for the machine, for each type of node, or for each node.
         frailty: whether each node has its own rate; see ``survival.fit``.
         threshold: probability from which ``will_fail`` is true, which is 1 - the required reliability.
@@ -109,7 +111,7 @@ def fit(
     found = {
         node: some
         for node, index in enumerate(_by_node(history))
-        if (some := cycles(history.start[index], tolerance))
+        if (some := cycles(history.start[index], tolerance, chi2))
     }
     _, kept = _split(history, found, tolerance)
     rest = survival.fit(kept, among, by=by, frailty=frailty)

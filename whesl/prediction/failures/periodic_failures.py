@@ -58,18 +58,19 @@ class Cycle(NamedTuple):
     share: float
 
 
-def detect(times: Floats, tolerance: float) -> list[Period]:
+def detect(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Period]:
     """Return the periods of a sequence of events, the most significant first, in linear time.
 
     Args:
         times: times of the events in seconds, ascending.
         tolerance: how far a gap may be from its period, in seconds.
+        chi2: the threshold of the chi-squared test with one degree of freedom.
 
     Raises:
-        UsageError: the tolerance is not above 0.
+        UsageError: the tolerance is not above 0, or the threshold is negative.
     """
-    if not tolerance > 0:
-        raise UsageError(f"a tolerance of {tolerance} s is not above 0")
+    if not tolerance > 0 or not chi2 >= 0:
+        raise UsageError(f"tolerance {tolerance} s and chi-squared {chi2}: both have to be above 0")
     gaps = np.diff(times)
     span = float(times[-1] - times[0]) if len(times) else 0.0
     if len(gaps) < _LEAST or span <= 0:
@@ -87,14 +88,14 @@ def detect(times: Floats, tolerance: float) -> list[Period]:
         period = (bin_ + 1) * tolerance
         if not highest or count < _LEAST or period < 2 * tolerance:
             continue
-        needed = by_chance(len(gaps), span, period, tolerance)
+        needed = by_chance(len(gaps), span, period, tolerance, chi2)
         if count > needed:
             mine = gaps[(bins == bin_) | (bins == bin_ + 1)]
             found.append(Period(float(mine.mean()), count, needed))
     return sorted(found, key=lambda one: one.needed - one.gaps)
 
 
-def by_chance(gaps: int, span: float, period: float, tolerance: float) -> float:
+def by_chance(gaps: int, span: float, period: float, tolerance: float, chi2: float = CHI2) -> float:
     """Return the test's threshold: the largest number of a Poisson process's gaps near a period by chance.
 
     Args:
@@ -102,13 +103,14 @@ def by_chance(gaps: int, span: float, period: float, tolerance: float) -> float:
         span: time from the first event to the last, in seconds.
         period: the period in seconds.
         tolerance: how far a gap may be from the period, in seconds.
+        chi2: the threshold of the chi-squared test.
     """
     rate = gaps / span
     chance = min(1.0, 2.0 * tolerance * rate * math.exp(-rate * period))
-    return math.sqrt(CHI2 * gaps * chance * (1.0 - chance)) + gaps * chance
+    return math.sqrt(chi2 * gaps * chance * (1.0 - chance)) + gaps * chance
 
 
-def cycles(times: Floats, tolerance: float) -> list[Cycle]:
+def cycles(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Cycle]:
     """Return the cycles of a sequence of events: periods with the events that keep to them.
 
     The chi-squared test alone also finds periods in random failures, since it is made for many lengths. So a
@@ -119,12 +121,13 @@ def cycles(times: Floats, tolerance: float) -> list[Cycle]:
     Args:
         times: times of the events in seconds, ascending.
         tolerance: how far an event may be from its predicted time, in seconds.
+        chi2: the threshold of the chi-squared test.
     """
     left = np.arange(len(times))
     found: list[Cycle] = []
     while len(found) < _MOST:
         mine = times[left]
-        for one in detect(mine, tolerance)[:_TRIED]:
+        for one in detect(mine, tolerance, chi2)[:_TRIED]:
             chain = _chain(mine, one.period, tolerance)
             length = float(mine[chain[-1]] - mine[chain[0]])
             told = max(round(length / one.period), 1)
