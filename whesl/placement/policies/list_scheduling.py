@@ -142,7 +142,7 @@ def least_expected(
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A compiled policy: ready tasks in a certain order, each on its best node.
+    """A task policy: ready tasks in a certain order, each on its best node.
 
     Attributes:
         name: the name in tables of results.
@@ -158,6 +158,31 @@ class Ranked:
     aware: bool = False
     hybrid: bool = False
     weighs: bool = False
+
+    def order(self, view: Ready) -> NDArray[np.intp]:
+        """Return the indices of the ready tasks in the order in which they get nodes."""
+        if self.arrival:
+            return np.lexsort((view.task, view.since))
+        descending = np.lexsort((view.task, -view.rank))
+        several = self.hybrid and len(np.unique(view.workflow)) > 1
+        return descending[::-1] if several else descending
+
+    def decide(self, view: Ready, predictor: Compiled, now: float) -> Dispatch:
+        """Return the tasks to start. Arguments: see ``TaskPolicy.decide``."""
+        duration = view.duration.copy()
+        answers = np.empty(duration.shape[1], dtype=np.int8)
+        started: list[tuple[int, int]] = []
+        for position in self.order(view):
+            if self.weighs:
+                exposed = view.exposed[position]
+                node = least_expected(duration[position], exposed, predictor, now, view.wait, answers)
+            else:
+                node = earliest_safe(duration[position], predictor, now, answers)
+            if node >= 0:
+                started.append((int(view.task[position]), node))
+                duration[:, node] = np.inf
+        pairs = np.array(started, dtype=np.int64).reshape(-1, 2)
+        return Dispatch(pairs[:, 0], pairs[:, 1])
 
 
 RANK_HYBD = Ranked("RANK_HYBD")

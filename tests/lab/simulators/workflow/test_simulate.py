@@ -25,7 +25,6 @@ from whesl.placement.policies.list_scheduling import (
     Dispatch,
     Ranked,
     Ready,
-    earliest_safe,
     least_expected,
 )
 from whesl.prediction.failures.compiled_predictor import Compiled
@@ -113,36 +112,6 @@ def rows(outcome: Outcome) -> list[tuple[int, int, float, float, bool]]:
     )
 
 
-class Plain:
-    """The rule of a compiled policy in plain Python."""
-
-    def __init__(self, rule: Ranked) -> None:
-        self.rule, self.name = rule, rule.name
-
-    def order(self, view: Ready) -> np.ndarray[Any, np.dtype[np.intp]]:
-        if self.rule.arrival:
-            return np.lexsort((view.task, view.since))
-        descending = np.lexsort((view.task, -view.rank))
-        several = self.rule.hybrid and len(np.unique(view.workflow)) > 1
-        return descending[::-1] if several else descending
-
-    def decide(self, view: Ready, predictor: Compiled, now: float) -> Dispatch:
-        duration = view.duration.copy()
-        answers = np.empty(duration.shape[1], dtype=np.int8)
-        started: list[tuple[int, int]] = []
-        for position in self.order(view):
-            if self.rule.weighs:
-                exposed = view.exposed[position]
-                node = least_expected(duration[position], exposed, predictor, now, view.wait, answers)
-            else:
-                node = earliest_safe(duration[position], predictor, now, answers)
-            if node >= 0:
-                started.append((int(view.task[position]), node))
-                duration[:, node] = np.inf
-        pairs = np.array(started, dtype=np.int64).reshape(-1, 2)
-        return Dispatch(pairs[:, 0], pairs[:, 1])
-
-
 @settings(max_examples=150, deadline=None)
 @given(workloads(), st.sampled_from([RANK_HYBD, FLAW, FIFO, AWARE_FIFO, HYBRID, RELIABLE]))
 def test_runs_are_possible_and_both_loops_agree(
@@ -151,7 +120,7 @@ def test_runs_are_possible_and_both_loops_agree(
     tasks, truth, predictions = case
     compiled = simulate(tasks, policy, truth, predictions)
     audit(tasks, truth, compiled)
-    plain = simulate(tasks, Plain(policy), truth, predictions if policy.aware else None)
+    plain = simulate(tasks, policy, truth, predictions, plain=True)
     assert rows(plain) == rows(compiled)
     assert compiled.questions >= 0
     assert 0 <= compiled.aaa <= 1

@@ -244,7 +244,9 @@ def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compi
     return len(chosen.task)
 
 
-def run(workload: Workload, failures: Failures, policy: Ranked | TaskPolicy, compiled: Compiled) -> State:
+def run(
+    workload: Workload, failures: Failures, policy: TaskPolicy, compiled: Compiled, plain: bool = False
+) -> State:
     """Simulate all tasks to their ends.
 
     Args:
@@ -252,6 +254,7 @@ def run(workload: Workload, failures: Failures, policy: Ranked | TaskPolicy, com
         failures: the down times of the nodes.
         policy: the policy; a ``Ranked`` policy runs compiled, other policies in plain Python.
         compiled: the predictor that the policy asks about nodes.
+        plain: whether a ``Ranked`` policy also runs in plain Python, which does not count answers.
 
     Returns:
         The state at the end.
@@ -262,7 +265,7 @@ def run(workload: Workload, failures: Failures, policy: Ranked | TaskPolicy, com
     state = initial(workload, failures)
     last = float(workload.arrival.max())
     reason = _GOING
-    if isinstance(policy, Ranked):
+    if isinstance(policy, Ranked) and not plain:
         while reason != _OVER:
             choices = (policy.arrival, policy.hybrid, policy.weighs)
             reason, last = _run(workload, failures, state, compiled, *choices, last)
@@ -271,6 +274,7 @@ def run(workload: Workload, failures: Failures, policy: Ranked | TaskPolicy, com
             if reason == _FULL:
                 state = grown(state)
         return state
+    in_order = isinstance(policy, Ranked) and policy.arrival
     while state.counts[ENDED] < len(state.status):
         if state.counts[ATTEMPTS] + 2 * len(state.task) > len(state.completed):
             state = grown(state)
@@ -279,13 +283,13 @@ def run(workload: Workload, failures: Failures, policy: Ranked | TaskPolicy, com
         time = min(event, wake)
         if time == np.inf or (event == np.inf and time - last > PATIENCE):
             raise _stuck(state, policy)
-        advance(workload, failures, state, time, False)
+        advance(workload, failures, state, time, in_order)
         if decide(workload, state, policy, compiled) or event <= wake:
             last = max(last, time)
     return state
 
 
-def _stuck(state: State, policy: Ranked | TaskPolicy) -> WheslError:
+def _stuck(state: State, policy: TaskPolicy) -> WheslError:
     waiting = int(state.counts[POOLED])
     left = len(state.status) - int(state.counts[ENDED])
     return WheslError(

@@ -87,9 +87,11 @@ class Outcome:
 
 def simulate(
     workload: Workload,
-    policy: Ranked | TaskPolicy,
+    policy: TaskPolicy,
     history: History | None = None,
     predictor: Predictor | None = None,
+    *,
+    plain: bool = False,
 ) -> Outcome:
     """Simulate workflows to their ends.
 
@@ -98,6 +100,7 @@ def simulate(
         policy: the policy that assigns tasks to nodes.
         history: the failures that happen; None for none.
         predictor: the predictor that the policy asks; None for a policy that expects no failure.
+        plain: whether a compiled policy also runs in plain Python.
 
     Raises:
         WheslError: the history belongs to another machine, the policy lacks its predictor, or some tasks
@@ -116,7 +119,7 @@ def simulate(
         raise WheslError(
             f"the predictor knows {len(compiled.event_offsets) - 1} nodes, and the machine has {nodes}"
         )
-    state = run(workload, by_node(history, nodes), policy, compiled)
+    state = run(workload, by_node(history, nodes), policy, compiled, plain)
     counts = state.counts
     over = int(counts[ATTEMPTS])
     submit = workload.arrival[workload.workflow]
