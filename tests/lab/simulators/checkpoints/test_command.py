@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from whesl.cli.lab.ckpt import ckpt
-from whesl.lab.execution.progress_interface import Silent
 from whesl.lab.reproductions.checkpoints import migration_break_even, observation_checks, reproduce
 from whesl.lab.reproductions.registry import Inputs
 from whesl.lab.simulators.checkpoints import machine_and_application_files
@@ -59,7 +58,7 @@ def test_the_shipped_files_can_be_printed() -> None:
 
 
 def test_the_ratios_of_three_rows_are_predicted_from_two() -> None:
-    report = reproduce.ratios(Silent(), None, True)
+    report = reproduce.ratios(Inputs(quick=True))
     assert report.values["cells"] == 36
     assert report.values["mean_error"] <= 0.03
     assert report.values["largest_error"] <= 0.13  # of 100 runs; 0.10 is for 1,000
