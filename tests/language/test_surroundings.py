@@ -169,6 +169,21 @@ def test_a_pattern_in_a_traced_command(place: Path, capsys: pytest.CaptureFixtur
         ("install -d -m 700 out/logs\nsrun ./a", 'LOG "FATAL" file "out/logs/a.log"', None),
         ("srun ./a --log-dir=out", 'LOG "FATAL" file "out/a.log"', None),
         ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOB_ID.log"', None),
+        ("srun ./a | logger", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a | logger", 'LOG "FATAL" stderr', None),
+        ("srun ./a | tail -n 9", 'LOG "cycle" stdout TIMEOUT 60', "ESL096"),
+        ("srun ./a | tail -n 9", 'LOG "FATAL" stdout', None),
+        ("srun ./a | grep -v WARN", 'LOG "WARN: hot" stdout', "ESL096"),
+        ("srun ./a | grep -v WARN", 'LOG "ERROR" stdout', None),
+        ("srun ./a | tr A-Z a-z", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a | sed 's/^/a> /'", 'MATCH "^FATAL" stdout', "ESL096"),
+        ("srun ./a | sed 's/^/a> /'", 'MATCH "FATAL" stdout', None),
+        ("srun ./a\nsleep 300", "SILENCE TIMEOUT 60", "ESL094"),
+        ("srun ./a\nsleep 300", "SILENCE TIMEOUT 400", None),
+        ("(while sleep 9; do echo on; done) &\nsrun ./a", "SILENCE TIMEOUT 60", "ESL096"),
+        ("(while sleep 9; do date > t; done) &\nsrun ./a", "SILENCE TIMEOUT 60", None),
+        ("f() { rm -f t; exit 0; }\ntrap f EXIT\nsrun ./a", "EXIT CODE 1", "ESL096"),
+        ("f() { rm -f t; }\ntrap f EXIT\nsrun ./a", "EXIT CODE 1", None),
         ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOBB_ID.log"', "ESL086"),
         ("srun ./a", 'LOG "FATAL" file "a-$SLURM_ARRAY_TASK_ID.log"', "ESL086"),
     ],
@@ -184,6 +199,38 @@ def test_what_the_script_does_with_output_and_status(
     (place / "run.sh").write_text("#!/usr/bin/perl\n#SBATCH -N 4\nsystem('srun ./a > a.log 2>&1 || true');\n")
     others = check(place, capsys, step, "--workflow", place / "run.sh")
     assert {each["code"] for each in others}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
+
+
+@pytest.mark.parametrize(
+    ("body", "step", "undone"),
+    [
+        ("export N=4\nsrun ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', True),
+        ("export N=${N:-4}\nsrun ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', False),
+        ("srun ./a", 'JOB.REPLACE {"command_append": ["-x"]}', True),
+        ('srun ./a "$@"', 'JOB.REPLACE {"command_append": ["-x"]}', False),
+        ("cd /tmp\nsrun ./a", 'JOB.REPLACE {"workdir": "/tmp"}', True),
+        ("/usr/bin/srun ./a", "NODE.REPLACE", True),
+        ("srun /usr/bin/a", "NODE.REPLACE", False),
+    ],
+)
+def test_recoveries_that_the_script_undoes(
+    place: Path, capsys: pytest.CaptureFixture[str], body: str, step: str, undone: bool
+) -> None:
+    (place / "run.sh").write_text(f"#!/bin/bash\n#SBATCH -N 2\n{body}\n")
+    found = check(place, capsys, f"{DETECT}EXIT CODE 1\n{RECOVER}JOB {step}", "--workflow", place / "run.sh")
+    assert [each["code"] for each in found] == (["ESL096"] if undone else [])
+
+
+@pytest.mark.parametrize(("stream", "code"), [("stdout", "ESL096"), ("stderr", None), ("output", None)])
+def test_streams_with_files_of_their_own(
+    place: Path, capsys: pytest.CaptureFixture[str], stream: str, code: str | None
+) -> None:
+    header = "#!/bin/bash\n#SBATCH -o o\n#SBATCH -e e\n"
+    (place / "run.sh").write_text(f"{header}if ! python a.py; then echo bad >&2; exit 1; fi\n")
+    for text in ("Traceback (most recent", "bad"):
+        rule = f'{DETECT}LOG "{text}" {stream}\n{RECOVER}JOB JOB.REPLACE'
+        found = check(place, capsys, rule, "--workflow", place / "run.sh")
+        assert [each["code"] for each in found] == ([code] if code else [])
 
 
 def test_elements_of_an_array_have_files_of_their_own(

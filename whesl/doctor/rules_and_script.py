@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from whesl.doctor import script_facts
-from whesl.doctor.script_facts import UNKNOWN
+from whesl.doctor.script_facts import OWN, UNKNOWN, Sink
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
 from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
 from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError
@@ -31,6 +32,23 @@ _WORKERS_LINES = (
     "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
     "[rank3]:[E1218 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: Work",
 )
+# Commands of a pipe: those that hand no line on, and those that hand none on before the end, or soon none.
+_TAKES = {"logger": "hands all lines to the system's log", "wc": "prints numbers alone"}
+_HOLDS = {
+    "tail": "prints nothing before the end",
+    "sort": "prints nothing before the end",
+    "head": "ends soon",
+}
+_LOWER = re.compile(r"tr \W*(?:A-Z|:upper:)\W* \W*(?:a-z|:lower:)\W*")
+# Lines on standard error that are not a program's own, and one that a program prints there.
+_OF_OTHERS = (
+    "job.sh: line 4: 4711 Segmentation fault (core dumped) ./app",
+    "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***",
+    "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch. Some processes may have been killed",
+    "Killed, Aborted, Bus error",
+)
+_ON_STDERR = "Traceback (most recent call last):"
+_LAUNCHERS = {"srun", "mpirun", "mpiexec", "flux"}
 
 
 class Unfit(NamedTuple):
@@ -60,6 +78,9 @@ class ScriptChecks:
         self._facts = script_facts.read(commands) if alone else script_facts.ScriptFacts()
         header = parse_header(commands) if alone else ()
         self._limit = _time_limit(header)
+        self._shell = commands if self._facts.commands else ""
+        files = dict(header)
+        self._apart = bool(files.get("error")) and files.get("error") != files.get("output")
         self._for_slurm = bool(header) and "flux" not in commands
 
     def writes(self, path: str) -> bool:
@@ -75,17 +96,27 @@ class ScriptChecks:
         elif reads is not None:
             yield from self._printed(reads, span, detection.one_line() is not None)
             yield from self._sent_elsewhere(reads.source.stream, span, reads.patterns)
+            yield from self._filtered(reads, span, detection.timer() is not None)
+            yield from self._other_stream(reads, span)
         elif detection.timer() is not None:
             yield from self._sent_elsewhere(Stream.OUTPUT, span, ())
         if self._restarts and (alone := detection.one_line()) is not None:
             yield from self._ends_torchrun(alone, span)
         if (timer := detection.timer()) is not None:
             yield from self._too_late(timer, span)
+            yield from self._kept_going(timer, reads, span)
         if detection.of_ends and detection.promised() is None and self._facts.hidden_by:
             message = (
                 f"a failure of {self._facts.program} is not seen: {self._facts.hidden_by} hides its status"
             )
-            yield Unfit("ESL096", message, "write set -eo pipefail at the script's beginning", span, "EXIT")
+            hint = {"wait": "wait for each by its number: wait $pid"}.get(self._facts.hidden_by, "")
+            if self._facts.hidden_by.startswith("||"):
+                hint = f"leave {self._facts.hidden_by} out"
+            hint = hint or "write set -eo pipefail at the script's beginning"
+            yield Unfit("ESL096", message, hint, span, "EXIT")
+        elif detection.of_ends and detection.promised() is None and self._ends_well("EXIT"):
+            message = "the script's trap of EXIT ends with exit 0 in all cases: no failure is seen"
+            yield Unfit("ESL096", message, "keep the status: rc=$?, and exit $rc", span, "EXIT")
         if self._for_slurm and detection.hears_manager:
             message = "Slurm raises no exceptions on jobs: nothing is ever detected this way"
             yield Unfit("ESL095", message, "watch for lines, exits or nodes", span, "JOB EXCEPTION")
@@ -116,10 +147,109 @@ class ScriptChecks:
         hint = f'write file "{file}"' if patterns else f'write LOG "..." file "{file}" TIMEOUT'
         yield Unfit("ESL096", message, hint, span, said)
 
+    def _filtered(self, reads: Reads, span: Span, timed: bool) -> Iterator[Unfit]:
+        """Find pipes behind the programs out of which no line with a pattern comes, or none in time."""
+        stream = reads.source.stream
+        through = self._facts.output[stream is Stream.STDERR].through
+        pattern = reads.patterns[0]
+        if any(found_in(each, line) for each in reads.patterns for line in self._lines):
+            return
+        for words in through if stream is not Stream.OUTPUT or self._facts.output.stderr.through else ():
+            why = _loss(words, reads.patterns, timed)
+            if why:
+                message = f"{words[0]} {why}: the lines of {self._facts.program} do not come here so"
+                hint = "keep a copy before it: | tee run.log, and watch that file"
+                yield Unfit("ESL096", message, hint, span, pattern.text)
+                return
+
+    def _other_stream(self, reads: Reads, span: Span) -> Iterator[Unfit]:
+        """Find patterns of lines that come on the other of two streams, which have files of their own."""
+        stream, output = reads.source.stream, self._facts.output
+        if not self._apart or stream is Stream.OUTPUT or not self._shell:
+            return
+        own = {Stream.STDOUT: OWN[0], Stream.STDERR: OWN[1]}[stream]
+        other = "stderr" if stream is Stream.STDOUT else "stdout"
+        for pattern in reads.patterns:
+            ways = {
+                each.place.output.stdout.file
+                for each in self._facts.commands
+                if any(found_in(pattern, line) for line in script_facts.said(each, self._shell))
+            }
+            merged = stream is Stream.STDERR and output.stderr.file == OWN[0]
+            merged = merged and not any(found_in(pattern, line) for line in (*_OF_OTHERS, *self._lines))
+            known = stream is Stream.STDOUT and output.stderr == Sink(OWN[1]) and self._facts.program
+            if merged or (known and found_in(pattern, _ON_STDERR)) or (ways and ways <= set(OWN) - {own}):
+                message = f"this comes on {other}, which has another file (#SBATCH --error)"
+                yield Unfit("ESL096", message, f"write {other} or output", span, pattern.text)
+                return
+
+    def _kept_going(self, timer: tuple[float, float], reads: Reads | None, span: Span) -> Iterator[Unfit]:
+        """Find timers that a sleep of the script outlasts, or that a loop of it in the background resets."""
+        commands = self._facts.commands
+        if reads is not None and reads.source.stream is Stream.FILE:
+            return
+        beside = [each for each in commands if each.place.background]
+        for each in beside:
+            lines = script_facts.said(each, self._shell) if each.place.output.stdout.own else []
+            loop, patterns = each.place.loop, reads.patterns if reads is not None else ()
+            resets = lines if reads is None else [x for x in lines if any(found_in(p, x) for p in patterns)]
+            if resets and loop is not None and 0 < loop.pause < timer[0]:
+                message = f"a loop of the script in the background prints {resets[0][:40]!r} all the time"
+                hint = "watch what the program itself prints"
+                yield Unfit("ESL096", f"{message}, also when the program hangs", hint, span, "TIMEOUT")
+                return
+        slept = [script_facts.pause(each.words) or 0 for each in commands if each.place.always]
+        longest = max(slept, default=0.0)
+        if not beside and longest >= sum(timer):
+            message = f"the script sleeps for {longest:g} s, and the timer ends it after {sum(timer):g} s"
+            yield Unfit("ESL094", message, "write more seconds, or a longer WARMUP", span, "TIMEOUT")
+
+    def _ends_well(self, signal: str) -> bool:
+        """Whether the script ends with 0 in all cases in its trap of a signal."""
+        for each in self._facts.commands:
+            if each.place.always and each.name == "trap" and signal in each.words[2:]:
+                body = re.search(
+                    rf"^\s*{re.escape(each.words[1])}\s*\(\)\s*\{{([^}}]*)\}}", self._shell, re.MULTILINE
+                )
+                return re.search(r"\bexit\s+0\W*$", body[1] if body else each.words[1]) is not None
+        return False
+
+    def undone(self, step: RecoveryStep) -> Iterator[Unfit]:
+        """Yield what the script itself undoes of a recovery step."""
+        always = [each for each in self._facts.commands if each.place.always]
+        given = step.arguments.get("environment")
+        for name in given if isinstance(given, dict) else ():
+            own = rf"{re.escape(name)}=(?!.*\$\{{?{re.escape(name)}\b)"
+            if any(re.match(own, word) for each in always for word in (*each.words[1:], *each.variables)):
+                message = f"the script sets {name} itself, whatever it is given"
+                hint = f"write {name}=${{{name}:-...}} in the script"
+                yield Unfit("ESL096", message, hint, step.span, name)
+        if (
+            step.arguments.get("command_append")
+            and self._shell
+            and not re.search(r"\$\{?[@*1-9#]", self._shell)
+        ):
+            message = "the words come to the script, which hands on none of its own"
+            yield Unfit("ESL096", message, 'write "$@" behind the program', step.span, "command_append")
+        workdir = step.arguments.get("workdir")
+        moved = next((each.words[1] for each in always if each.words[0] == "cd" and len(each.words) == 2), "")
+        if workdir and moved.startswith("/"):
+            message = f"the script changes to {moved} itself"
+            yield Unfit("ESL096", message, "leave cd out of the script", step.span, str(workdir))
+        if (step.resource, step.operation) == (ResourceKind.NODE, Operation.REPLACE):
+            for each in always:
+                if each.words[0].startswith("/") and each.name in _LAUNCHERS:
+                    message = f"{each.words[0]}, by its path, starts on the replaced node, too"
+                    yield Unfit("ESL096", message, f"write {each.name}", step.span, step.operation)
+
     def _other_file(self, reads: Reads, span: Span) -> Iterator[Unfit]:
         """Find files that the script writes under a name or in a directory that is another, much like it."""
         path = posixpath.normpath(reads.source.path or "")
-        written = [file for file in self._facts.written if "$" not in file and not file.startswith("/")]
+        written = [
+            file
+            for file in self._facts.written
+            if file.startswith("$(mktemp") or not ("$" in file or file.startswith("/"))
+        ]
         if path.startswith(("/", "~", "$")) or not written or self.writes(path) or set("*?[$") & set(path):
             return
         same = [file for file in written if posixpath.basename(file) == posixpath.basename(path)]
@@ -127,7 +257,8 @@ class ScriptChecks:
         near = same or stem or difflib.get_close_matches(path, written, n=1, cutoff=0.75)
         if near:
             message = f"the script writes {near[0]}, and nothing in it writes {path}"
-            yield Unfit("ESL081", message, f"did you mean {near[0]}?", span, reads.source.path or "")
+            hint = "cd to a directory of a fixed name" if "$" in near[0] else f"did you mean {near[0]}?"
+            yield Unfit("ESL081", message, hint, span, reads.source.path or "")
 
     def _ends_torchrun(self, reads: Reads, span: Span) -> Iterator[Unfit]:
         """Find patterns in lines that are printed before torchrun itself restarts its workers."""
@@ -149,6 +280,31 @@ class ScriptChecks:
                 hint = "write fewer seconds, or give the job more time"
                 yield Unfit("ESL094", message, hint, span, name)
                 return
+
+
+def _loss(words: Sequence[str], patterns: Sequence[Pattern], timed: bool) -> str:
+    """Return what a command of a pipe does so that no line with a pattern comes out of it, or ""."""
+    name, options = posixpath.basename(words[0]), [word for word in words[1:] if word.startswith("-")]
+    texts = [word for word in words[1:] if not word.startswith("-")]
+    if name in _TAKES:
+        return _TAKES[name]
+    if timed and name in _HOLDS and not any(re.match(r"-\w*[fF]|--follow", each) for each in options):
+        return _HOLDS[name]
+    if (
+        name == "grep"
+        and len(texts) == 1
+        and any(re.fullmatch(r"-\w*v\w*|--invert-match", x) for x in options)
+    ):
+        plain = re.fullmatch(r"[\w :-]+", texts[0]) and not any(each.regex for each in patterns)
+        return "takes them out" if plain and all(texts[0] in each.text for each in patterns) else ""
+    if _LOWER.fullmatch(" ".join(words)):
+        capitals = all(re.search("[A-Z]", re.sub(r"\\.|\(\?.*", "", each.text)) for each in patterns)
+        return "makes all letters small" if capitals else ""
+    begun = re.fullmatch(r"s(.)\^\1([^\\&:\[]+)\1g?", texts[0]) if name == "sed" and len(texts) == 1 else None
+    if begun and all(each.regex and re.match(r"\^[\w ]", each.text) for each in patterns):
+        other = all(each.text[1] != begun[2][0] for each in patterns)
+        return f"begins each line with {begun[2]!r}, so that ^ finds nothing" if other else ""
+    return ""
 
 
 def _time_limit(header: Sequence[tuple[str, str | None]]) -> float | None:

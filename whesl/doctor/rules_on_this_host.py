@@ -204,6 +204,8 @@ class Surroundings:
                         message = f"there is no {place} here, and no directory that it could be made in"
                         yield self._finding("ESL081", message, "", step.span, value)
             yield from self._arguments(step, exception)
+            for unfit in self._script.undone(step) if self._script is not None else ():
+                yield self._finding(*unfit)
         if self._spares == 0 and (taker := spare_step(self._spec, exception)):
             for task in self._tasks(exception):
                 if task.nodes == 1:
