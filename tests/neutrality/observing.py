@@ -58,7 +58,7 @@ VOLATILE = frozenset(
 # Moments, durations, and what is named after a moment.
 _TIMES = (
     (re.compile(r"\b([\w.-]+)_\d{8}-\d{6}(_\d+)?\b"), r"\1_<time>"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?"), "<time>"),
     (re.compile(r"/proc/\d+\b"), "/proc/<pid>"),
     (re.compile(r"\b(socket|pipe):\[\d+\]"), r"\1:[<number>]"),
     # The row "passed-on": plain it is a file of the job's where there is one.
