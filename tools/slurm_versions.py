@@ -146,15 +146,14 @@ and the descent |
 | options of SPANK plugins, and of releases to come | the `srun` in a task asks `srun --help` for an \
 option that it does not know; one that is not there either is refused by srun |
 | `sackd`, configless login nodes | the commands find their configuration themselves; \
-`SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Tried with `sackd` on 24.05.8 \
-and 25.11.7: `whesl run`, `doctor --compute`, `why` and `placement serve` work; `placement install` says \
+`SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Tried with `sackd` on 24.05.8, \
+25.11.7 and 26.05.3: `whesl run`, `doctor --compute`, `why` and `placement serve` work; `placement install` says \
 that the plugin belongs where slurmctld runs |
 | dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others: on 24.05.8 and 26.05.3 one was listed, \
-ran a step and was drained; on 24.05.8 one was the spare that took a lost node's place. Bursting uses \
-CLOUD nodes, which need no more |
+was the spare that took a lost node's place, and was drained. Bursting uses CLOUD nodes, which need no more |
 | `slurmrestd` with JWT | not used: placement marks nodes beside slurmctld, by `scontrol` of every \
 release. From another host it would need a token of an operator there, and each release drops older \
-versions of the interface |
+versions of the interface (26.05.3 has v0.0.42 to v0.0.45; a user's token drains no node) |
 | `sbatch --requeue=expedite` | never added: [why](design/jobs.md) |
 
 ## What failed or was skipped
