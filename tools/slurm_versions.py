@@ -147,8 +147,8 @@ and the descent |
 option that it does not know; one that is not there either is refused by srun |
 | `sackd`, configless login nodes | the commands find their configuration themselves; \
 `SLURM_CONF_SERVER` goes with `SLURM_CONF` wherever a cluster is named. Tried with `sackd` on 24.05.8, \
-25.11.7 and 26.05.3: `whesl run`, `doctor --compute`, `why` and `placement serve` work; `placement install` says \
-that the plugin belongs where slurmctld runs |
+25.11.7 and 26.05.3: `whesl run`, `doctor --compute`, `why` and `placement serve` work; \
+`placement install` says that the plugin belongs where slurmctld runs |
 | dynamic nodes (`slurmd -Z`) | read by `sinfo` as all others: on 24.05.8 and 26.05.3 one was listed, \
 was the spare that took a lost node's place, and was drained. Bursting uses CLOUD nodes, which need no more |
 | `slurmrestd` with JWT | not used: placement marks nodes beside slurmctld, by `scontrol` of every \
