@@ -112,6 +112,8 @@ class ScriptChecks:
             hint = {"wait": "wait for each by its number: wait $pid"}.get(self._facts.hidden_by, "")
             if self._facts.hidden_by.startswith("||"):
                 hint = f"leave {self._facts.hidden_by} out"
+            elif self._facts.hidden_by in ("local", "export", "declare", "readonly"):
+                hint = f"write {self._facts.hidden_by} on a line of its own, before the assignment"
             hint = hint or "write set -eo pipefail at the script's beginning"
             yield Unfit("ESL096", message, hint, span, "EXIT")
         elif detection.of_ends and detection.promised() is None and self._ends_well("EXIT"):
