@@ -497,3 +497,42 @@ def test_a_warning_of_a_helper_does_not_weaken_a_fatal_line() -> None:
         "FATAL ERROR: could not write xattr for file /image/root because you're not superuser\n"
     )
     assert told(log) == ("container", 1)
+
+
+def test_a_rank_that_srun_ended_is_no_cause() -> None:
+    """Words of srun 22.05.8, which ends the tasks of a step by SIGTERM, and by SIGKILL what is left."""
+    failed = "srun: error: n01: task 0: Exited with exit code 1\n"
+    ends = "srun: launch/slurm: _step_signal: Terminating StepId=29.0\n"
+    assert told(f"{STEPS}{failed}{ends}srun: error: n04: task 2: Killed\n") == (
+        "dependency-of-other-rank",
+        201,
+    )
+
+
+def test_a_failed_command_counts_less_than_a_failure_much_later() -> None:
+    listed = "ls: cannot access 'a.rst': No such file or directory\n"
+    assert told(listed + "the mesh is read\n" * 70 + "RuntimeError: the mesh is empty\n")[1] == 72
+
+
+def test_an_exception_below_a_logger_s_head_is_as_serious_as_the_head_says() -> None:
+    java = "java.net.ConnectException: Connection refused\n\tat java.base/sun.nio.ch.Net.pollConnect(Net)\n"
+    assert why(STEPS + "INFO: The address of the cloud is not known.\n" + java).outcome is not Outcome.FAILED
+    assert why(STEPS + "SEVERE: The address of the cloud is not known.\n" + java).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("line", "device"),
+    [
+        ("kernel: mlx5_core 0000:5e:00.0: device's health compromised - reached miss count", "0000:5e:00.0"),
+        ("kernel: Buffer I/O error on dev sda2, logical block 3, async page read", "sda2"),
+        ("ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15)", "mlx5_0"),
+        ("dm-0: write failed, user block limit reached.", "dm-0"),
+        (
+            "n1:rank0.x: Wrong pkey 0x7fff on hfi1_0 port 1, please use PSM3_PKEY to specify a valid pkey",
+            "hfi1_0",
+        ),
+    ],
+)
+def test_the_device_that_a_line_names(line: str, device: str) -> None:
+    cause = why(f"{STEPS}{line}\n").cause
+    assert cause is not None and (cause.finding.device, cause.finding.node == device) == (device, False)

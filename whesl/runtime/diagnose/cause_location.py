@@ -27,6 +27,7 @@ _HOST = r"(?=[\w.-]*\d)[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 _NODES = (
     re.compile(r"\bon Pe \d+ \((?P<node>\S+) device"),
+    re.compile(r"\(TID \d+(?:, |\) \()(?P<node>[\w.-]+),? executor \S+\)"),
     # Unambiguous names of nodes in Cray's and HPE's systems.
     re.compile(r"\b(?P<node>nid\d{5,8}|x\d+c\d+s\d+b\d+n\d+|r\d+i\d+n\d+)\b"),
     re.compile(
@@ -53,10 +54,18 @@ _DEVICES = (
         r"(?i)\b(?:gpu|cuda|hip|device|accelerator)(?: node)?(?: id)? ?[-:#=_]? ?"
         r"(?P<device>\d{1,2})\b(?![.:]\d)"
     ),
+)
+# Names that only devices have.
+_NAMED_DEVICES = (
     re.compile(r"\b(?P<device>mlx[45]_\d+|cxi\d+|hsn\d+|hfi1_\d+|irdma\d+|bnxt_re\d+)\b"),
+    re.compile(r"\b(?P<device>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.\d)\b"),
+    re.compile(r"\b(?P<device>(?:GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"),
+    re.compile(
+        r"(?:^|\bdev(?:ice)? |/dev/|\()(?P<device>[sv]d[a-z]\d*|nvme\d+n\d+(?:p\d+)?|dm-\d+)(?=[:,) ]|$)"
+    ),
 )
 _PATHS = (
-    re.compile(r"[\"'`](?P<path>/[^\"'`\s]+/[^\"'`\s]+)[\"'`]"),
+    re.compile(r"[\"'`](?P<path>\.{0,2}/[^\"'`\s]+/[^\"'`\s]+)[\"'`]"),
     re.compile(r"(?<![\w./:>-])(?P<path>/(?:[\w.@+~=%-]+/)*[\w.@+~=%-]*[\w])(?!:\d)(?=[\s:;,)\]]|$)"),
 )
 # A rank's own file: rank.2.out, pe-07.log, and WRF's rsl.error.0012.
@@ -126,6 +135,7 @@ def _named(cause: Finding, observed: Observed) -> Finding:
         else None
     )
     device = _in_words(_DEVICES, cause.text) if kind in _OF_DEVICES else None
+    device = device or _in_words(_NAMED_DEVICES, cause.text)
     path = _in_words(_PATHS, cause.text) if kind in _OF_FILES else None
     return msgspec.structs.replace(
         cause,

@@ -23,7 +23,7 @@ NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
 # Words that look like a host's name with a number but are none.
 NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
-    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
+    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|dm|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
     r"|(?:host_)?unknown$|localhost"
     r"|c10d$|HDF5-DIAG$|.*(?:Error|Exception)$"  # PyTorch's and HDF5's words, names of exceptions

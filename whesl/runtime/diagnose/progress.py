@@ -22,6 +22,7 @@ _STEP = re.compile(
     r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
     r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
     r"|^> [\w.(#]"  # a command that an interpreter reads
+    r"|^\s*\[ +\d+/\d+\] .*\d"
     r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
 )
 # A row of numbers, but not of a memory dump, such as 00000007.

@@ -54,6 +54,7 @@ _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
 _CONVERGED = "general.converged"
+_STEP_ENDS = ("launchers.srun-ends", "launchers.step-cancelled")
 _IGNORED = "general.exception-ignored"
 _LAUNCHERS = "launchers."
 
@@ -133,12 +134,20 @@ class _Weighing:
         if not self._in_order and after >= _WENT_ON:
             score -= 15
             reasons.append(f"{after} steps follow, which may have been held back")
+        if self._survivable(finding) and self._last_serious > (finding.number, finding.line + _NEAR):
+            score = min(score, _GENERIC)
+            reasons.append("jobs often survive it, and another failure follows much later")
         if entry.general and score > _NO_FAULT and finding.text.endswith(":"):
             score = _NO_FAULT
             reasons.append("it names no fault")
         if _place(finding) in self._ignored:
             score -= 60
             reasons.append("Python ignores this exception")
+        # srun ends the other tasks of a step by SIGTERM, and those that ignore it by SIGKILL.
+        killed = entry.role is Role.SYMPTOM and entry.cause_class is CauseClass.MEMORY_HOST
+        if killed and (ends := self._step_ends.get(finding.number)) is not None and ends < finding.line:
+            score = min(score, _GENERIC)
+            reasons.append(f"srun ended the step, since line {ends}")
         explaining = self._explaining(finding)
         if explaining is not None:
             score = min(score, explaining.entry.strength // 2)
@@ -260,6 +269,12 @@ class _Weighing:
         if first is None or first.rank is None or first.entry.cause_class is CauseClass.OTHER_RANK:
             return None
         return first
+
+    @cached_property
+    def _step_ends(self) -> dict[int, int]:
+        """The first line of each file that says that srun ends the step."""
+        ends = [f for f in self._observed.findings if f.entry.name in _STEP_ENDS]
+        return {f.number: f.line for f in reversed(ends)}
 
     def _hang_before(self, finding: Finding) -> Finding | None:
         """Return an earlier hang after which the program did no more steps; None without one."""

@@ -37,6 +37,8 @@ _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
 _JAVA_FRAME = re.compile(r"\s+at [\w.$/]+\(")
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
+# A logger's head of less than an error; a Java exception in the line below belongs to it.
+_LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -45,7 +47,7 @@ _SOFT = re.compile(
     r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
-    r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b)"
+    r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b|\b(?:likely|may|might|could) run out of\b)"
     r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
     r"(?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
@@ -304,7 +306,7 @@ class Scanner:
         if cleaned.text.startswith("Traceback (most"):
             # The exception was caught where the line above says that the program goes on.
             self._caught = line + _TRACEBACK if _GOES_ON.search(previous) else 0
-        elif _JAVA_FRAME.match(following) and _GOES_ON.search(previous):
+        elif _JAVA_FRAME.match(following) and (_GOES_ON.search(previous) or _LOGGED.search(previous)):
             self._caught = line
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
