@@ -124,6 +124,7 @@ def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     assert "not to be found here (/none/a.out)" in capsys.readouterr().err
 
 
+LOST = "slurmstepd-n02: error: *** JOB 1 ON n02 CANCELLED AT 12:00:00 DUE TO NODE FAILURE ***"
 OOM = (
     "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0. Some of the step tasks have been OOM Killed."
 )
@@ -135,6 +136,7 @@ OOM = (
         ("OUT_OF_MEMORY", f"{STEPS}{OOM}\n{STEPS}", ("out-of-memory-host", 51, "n01")),
         ("COMPLETED", f"{STEPS}{OOM}\n{STEPS}", None),
         ("BOOT_FAIL", "", ("node-lost", 0, "n01")),
+        ("NODE_FAIL", f"{STEPS}{LOST}", ("node-lost", 51, "n01")),
         ("DEADLINE", STEPS, ("time-limit", 0, "n01")),
         ("REVOKED", "", None),
     ],

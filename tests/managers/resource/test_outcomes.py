@@ -135,6 +135,7 @@ WAITS = ROW.format("1", "PENDING", "0:0", "", "None assigned", "Unknown", "a.sh"
         (DONE.replace("COMPLETED", "NODE_FAIL")[:-1] + "n02\n", "NODE_FAIL", 0, "n02", "State=NODE_FAIL"),
         (LOST, "NODE_FAIL", 0, "n02", "NodeList=n02"),
         (WAITS + LOST, "NODE_FAIL", 0, "n02", "State=PENDING"),
+        (WAITS + LOST.replace("n02", "n[01-02]")[:-1] + "n02\n", "NODE_FAIL", 0, "n02", "State=PENDING"),
         (LOST + DONE, "COMPLETED", 0, None, "earlier runs: NODE_FAIL on n02"),
         (LOST.replace("|90|", "|70|") + DONE, "COMPLETED", 0, None, "NodeList=n[01-02]"),
         (ROW.format("1", "REVOKED", "0:0", "", "", 1, "", 1, 1), "REVOKED", 0, None, "State=REVOKED"),

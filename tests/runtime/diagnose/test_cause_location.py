@@ -72,6 +72,12 @@ PLACES = (
         "n1:1:2 [0] misc/ibvwrap.cc:182 NCCL WARN Call to ibv_reg_mr failed with error Invalid argument",
         {"node": "n1"},
     ),
+    # Slurm 24.11 names the node that tells of the loss of another one.
+    ("slurmstepd-n01: error: *** JOB 1 ON n01 CANCELLED AT 12:00:00 DUE TO NODE FAILURE ***", {"node": None}),
+    (
+        "*** STEP 1.0 ON n01 CANCELLED AT 12:00:00 DUE TO NODE FAILURE ***\nsrun: error: Node failure on n02",
+        {"node": "n02"},
+    ),
     ("n7 kernel: Out of memory: Killed process 4711 (solver) total-vm:9kB", {"node": "n7", "rank": None}),
     ("OSError: [Errno 28] No space left on device", {"device": None, "node": None, "path": None}),
     ("RuntimeError: failed at step3 of epoch12, on cuda:1", {"node": None}),

@@ -116,8 +116,8 @@ def located(cause: Finding, observed: Observed) -> Finding:
     node = node or _only(f.node for f in of_the_file)
     rank = _only(f.rank for f in of_the_file) if rank is None else rank
     record = observed.accounting
-    if node is None and record is not None and record.cause_class is cause.entry.cause_class:
-        node = record.node
+    if record is not None and record.cause_class is cause.entry.cause_class:
+        node = record.node or node
     return msgspec.structs.replace(cause, rank=rank, node=node)
 
 
@@ -140,7 +140,7 @@ def _named(cause: Finding, observed: Observed) -> Finding:
     return msgspec.structs.replace(
         cause,
         rank=int(rank) if rank is not None else cause.rank,
-        node=cause.node or _in_words(_NODES, cause.text),
+        node=None if _of_the_reporter(cause) else cause.node or _in_words(_NODES, cause.text),
         device=cause.device or device or _first(f.device for f in beside),
         path=cause.path or path or _first(f.path for f in beside),
     )
@@ -173,7 +173,16 @@ def _same_kind(finding: Finding, cause: Finding) -> bool:
     """Whether a finding reports the same failure with a rank or node."""
     entry = finding.entry
     same = entry.role in (Role.CAUSE, cause.entry.role) and entry.cause_class is cause.entry.cause_class
-    return same and not finding.warned and (finding.rank is not None or finding.node is not None)
+    return (
+        same
+        and not (finding.warned or _of_the_reporter(finding))
+        and (finding.rank is not None or finding.node is not None)
+    )
+
+
+def _of_the_reporter(finding: Finding) -> bool:
+    """Whether Slurm names the node that tells of a lost node, not the lost one."""
+    return "DUE TO NODE FAILURE" in finding.text
 
 
 def _failed(observed: Observed) -> Sequence[Finding]:

@@ -122,9 +122,10 @@ def _with_runs(job: dict[str, str], accounted: Sequence[dict[str, str]]) -> dict
     for row in reversed(accounted):
         requeued = abs(_seconds(job, "Submit") - _seconds(row, "End")) <= _REQUEUED
         if row["JobID"] == job["JobID"] and row is not job and requeued:
-            runs.insert(0, f"{row['State']} on {row['NodeList']}")
+            nodes = row.get("FailedNode") or row["NodeList"]
+            runs.insert(0, f"{row['State']} on {nodes}")
             if job["State"] == "PENDING" and len(runs) == 1:
-                found |= {"Earlier": row["State"], "EarlierNodes": row["NodeList"]}
+                found |= {"Earlier": row["State"], "EarlierNodes": nodes}
             job = row
     return {name: value for name, value in {**found, "Runs": "; ".join(runs)}.items() if value}
 
