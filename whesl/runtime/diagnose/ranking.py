@@ -1,16 +1,4 @@
-"""Chooses the cause among the findings, with reasons. Pure.
-
-The criteria, in this order:
-
-1. A line is not the cause if the program continued its work after it, except for faults that other ranks
-   notice later (a broken GPU, a full disk). A line that is marked as a warning, or announces another try,
-   counts less.
-2. Any cause explains a symptom (a lost peer, a launcher's summary, a collective that timed out), also a
-   cause that is printed later: programs write to two streams, and ranks write at different moments.
-3. Of causes with the same weight the first in time is chosen; of causes of one class close together, the most
-   specific one.
-4. The resource manager's record of the job supports a class of causes.
-"""
+"""Chooses the cause among the findings, with reasons. Pure. docs/why.md says by which criteria."""
 
 from __future__ import annotations
 
