@@ -25,7 +25,7 @@ from whesl.testing.contract_provider import ProviderContract, request
 @pytest.fixture(scope="module")
 def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessProvider]:
     made = ProcessProvider(
-        tmp_path_factory.mktemp("cloud"), Settings(capacity=3, start_delay=0.1, spot_life=1e9, mean_life=1e9)
+        tmp_path_factory.mktemp("cloud"), Settings(capacity=3, start_delay=0.1, spot_life=3e7, mean_life=3e7)
     )
     yield made
     ended(made)
