@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from whesl.doctor import script_facts
-from whesl.doctor.script_facts import OWN, UNKNOWN, Sink
+from whesl.doctor import script_commands, script_facts
+from whesl.doctor.script_commands import OWN, UNKNOWN, Sink
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
 from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
@@ -200,7 +200,7 @@ class ScriptChecks:
                 hint = "watch what the program itself prints"
                 yield Unfit("ESL096", f"{message}, also when the program hangs", hint, span, "TIMEOUT")
                 return
-        slept = [script_facts.pause(each.words) or 0 for each in commands if each.place.always]
+        slept = [script_commands.pause(each.words) or 0 for each in commands if each.place.always]
         longest = max(slept, default=0.0)
         if not beside and longest >= sum(timer):
             message = f"the script sleeps for {longest:g} s, and the timer ends it after {sum(timer):g} s"

@@ -1,0 +1,412 @@
+"""The commands of a shell script: where each stands, and where its output goes. Pure.
+
+tree-sitter's grammar of bash reads the script. What stands in branches, loops, functions and sub-shells, and
+behind ``&&`` and ``||``, may run or not: it is told apart by ``Place.always``. Variables that are set once,
+to a constant, are replaced by their values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import tree_sitter
+import tree_sitter_bash
+
+from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
+
+_PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+_LAUNCHERS = {
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "jsrun",
+    "aprun",
+    "torchrun",
+    "python",
+    "python3",
+    "julia",
+    "Rscript",
+}
+# Commands before the name of a program.
+_BEFORE = {"exec", "time", "nohup", "command", "env"}
+_PIPEFAIL = re.compile(r"^\s*set\s.*pipefail", re.MULTILINE)
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_FIRST_DIRECTORY = re.compile(r"^\$(?:SLURM_SUBMIT_DIR|\{SLURM_SUBMIT_DIR\}|PBS_O_WORKDIR)(?=/|$)/?")
+_MOST = 10_000  # commands of a script: functions that call each other can make any number of them
+OWN = ("&1", "&2")  # the job's own standard output and standard error
+UNKNOWN = "?"
+
+
+class Sink(NamedTuple):
+    """Where a stream goes: a file, one of ``OWN``, or ``UNKNOWN``; through the commands of a pipe."""
+
+    file: str
+    through: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a stream of the job."""
+        return self.file in OWN
+
+
+class Output(NamedTuple):
+    """Where standard output and error go."""
+
+    stdout: Sink = Sink(OWN[0])
+    stderr: Sink = Sink(OWN[1])
+
+
+class Loop(NamedTuple):
+    """A loop: how often it runs, 0 where that is not known, and the seconds that it sleeps each time."""
+
+    times: int
+    pause: float
+
+
+class Place(NamedTuple):
+    """Where a command stands, and what hides its status where that is sure.
+
+    With ``judged``, the script decides by the command's status; with ``captured``, a variable gets its
+    output.
+    """
+
+    output: Output = Output()
+    always: bool = True
+    background: bool = False
+    judged: bool = False
+    captured: bool = False
+    loop: Loop | None = None
+    hidden_by: str = ""
+
+
+class Command(NamedTuple):
+    """A command: its words from the program's name on, its place, its here-document, variables set for it."""
+
+    words: tuple[str, ...]
+    place: Place
+    given: str = ""
+    variables: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The program's name without its directory."""
+        return posixpath.basename(self.words[0])
+
+    @property
+    def program(self) -> bool:
+        """Whether it is a program of the user's, or starts one."""
+        name = self.words[0]
+        return name in _LAUNCHERS or ("/" in name and not name.startswith(("/bin/", "/usr/bin/")))
+
+
+class Script(NamedTuple):
+    """A script's commands, those of functions where they are called, and the words of its last statement."""
+
+    commands: tuple[Command, ...]
+    last: tuple[str, ...]
+
+
+def read(text: str) -> Script | None:
+    """Return the commands of a script; None where the grammar finds an error, or there are too many to read.
+
+    Args:
+        text: the script.
+    """
+    root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
+    if root.has_error:
+        return None
+    statements = [each for each in root.named_children if each.type != "comment"]
+    last = _words(statements[-1], {}) if statements and statements[-1].type == "command" else ()
+    try:
+        commands = tuple(itertools.islice(_Reader(root, bool(_PIPEFAIL.search(text))).read(), _MOST + 1))
+    except RecursionError:
+        return None
+    return Script(commands, last) if len(commands) <= _MOST else None
+
+
+class _Reader:
+    """Reads the statements of a script in their order; keeps the directory and the streams after ``exec``."""
+
+    def __init__(self, root: tree_sitter.Node, pipefail: bool) -> None:
+        self._root = root
+        self._pipefail = pipefail
+        self._directories = [""]
+        self._default = Output()
+        self._ended = False
+        self._inside: list[str] = []
+        self._functions: dict[str, tree_sitter.Node] = {}
+        self._constants: dict[str, str] = {}
+        assigned: list[tuple[str, tree_sitter.Node]] = []
+        for node in _descendants(root):
+            name = node.child_by_field_name("name") or node.child_by_field_name("variable")
+            if node.type == "function_definition" and name is not None:
+                self._functions[_text(name)] = node.named_children[-1]
+            elif node.type in ("variable_assignment", "for_statement") and name is not None:
+                assigned.append((_text(name), node))
+        times = Counter(variable for variable, _ in assigned)
+        for variable, node in assigned:
+            value = node.child_by_field_name("value")
+            once = node.type == "variable_assignment" and times[variable] == 1
+            made = _text(value, self._constants) if once and value is not None else "$"
+            if "$" not in made or made.startswith("$(mktemp"):
+                self._constants[variable] = made
+
+    def read(self) -> Iterator[Command]:
+        """Yield the script's commands; none behind an ``exit`` that always runs."""
+        for each in self._root.named_children:
+            yield from self._statement(each, Place())
+
+    def _statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        if self._ended:
+            return
+        if node.next_sibling is not None and node.next_sibling.type == "&":
+            place = place._replace(background=True)
+        step = getattr(self, f"_{node.type}", None)
+        if step is not None:
+            yield from step(node, place)
+        elif node.type in ("compound_statement", "do_group"):
+            for each in node.named_children:
+                yield from self._statement(each, place)
+
+    def _command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        yield from self._captured(node, place._replace(captured=True))
+        words = _words(node, self._constants)
+        before = [_text(each, self._constants) for each in node.named_children]
+        before = before[: before.index(words[0])] if words and words[0] in before else before
+        if words in (("exec",), ()):
+            if words and place.always:
+                self._default = place.output
+            return
+        body = self._functions.get(words[0])
+        if body is not None and words[0] not in self._inside:
+            self._inside.append(words[0])
+            yield from self._statement(body, place)
+            self._inside.pop()
+            return
+        if words[0] in ("cd", "pushd", "popd") and not place.background:
+            self._moved(words, place.always)
+        if words[0] == "exit" and place.always and not place.background:
+            self._ended = True
+        output = _by_option(words, place.output)
+        yield Command(words, place._replace(output=Output(*map(self._placed, output))), "", tuple(before))
+
+    def _declaration_command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        words = tuple(_text(each, self._constants) for each in node.children)
+        yield from self._captured(node, place._replace(captured=True, hidden_by=words[0]))
+        yield Command(words, place)
+
+    def _variable_assignment(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        yield from self._captured(node, place._replace(captured=True))
+        yield Command(("declare", _text(node, self._constants)), place)
+
+    def _captured(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        for each in _descendants(node):
+            if each.type == "command_substitution":
+                for one in each.named_children:
+                    yield from self._statement(one, place)
+
+    def _redirected_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        given = ""
+        for each in node.children_by_field_name("redirect"):
+            for one in each.named_children:
+                if one.type == "heredoc_body":
+                    given = _text(one)
+                elif one.type == "process_substitution":
+                    for inner in one.named_children:
+                        yield from self._statement(inner, place)
+        body = node.child_by_field_name("body")
+        if body is not None:
+            output = _redirected(node, place.output, self._constants)
+            for command in self._statement(body, place._replace(output=output)):
+                yield command._replace(given=given or command.given)
+
+    def _pipeline(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        stages = node.named_children
+        words = [_words(each, self._constants) for each in stages]
+        end = _redirected(stages[-1], place.output, self._constants).stdout
+        if any(not each for each in words[1:]):  # a group or a loop reads the pipe
+            end = Sink(UNKNOWN)
+        for number, stage in enumerate(stages):
+            last = number == len(stages) - 1
+            sink = Sink(end.file, (*words[number + 1 :], *end.through))
+            by = "" if last or self._pipefail else " ".join(words[number + 1][:1])
+            inner = place if last else place._replace(output=Output(sink, place.output.stderr))
+            yield from self._statement(stage, inner._replace(hidden_by=by or place.hidden_by))
+
+    def _list(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        first, behind = node.named_children[0], node.named_children[-1]
+        harmless = node.children[1].type == "||" and _words(behind, {})[:1] in (("true",), (":",), ("echo",))
+        hidden = place._replace(hidden_by=f"|| {_words(behind, {})[0]}") if harmless else place
+        yield from self._statement(first, hidden)
+        yield from self._statement(behind, place._replace(always=False))
+
+    def _negated_command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        yield from self._statement(node.named_children[-1], place._replace(judged=True))
+
+    def _if_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        conditions = {each.id for each in node.children_by_field_name("condition")}
+        for each in node.named_children:
+            inner = place._replace(judged=True) if each.id in conditions else place._replace(always=False)
+            if each.type in ("elif_clause", "else_clause"):
+                for one in each.named_children:
+                    yield from self._statement(one, inner)
+            else:
+                yield from self._statement(each, inner)
+
+    def _case_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        for each in node.named_children:
+            for one in each.named_children if each.type == "case_item" else ():
+                yield from self._statement(one, place._replace(always=False))
+
+    def _subshell(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        kept = list(self._directories), self._default
+        for each in node.named_children:
+            yield from self._statement(each, place)
+        self._directories, self._default = kept
+        self._ended = False
+
+    def _for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        words = [_text(each, self._constants) for each in node.children_by_field_name("value")]
+        times = len(words)
+        if len(words) == 1 and (
+            counted := re.fullmatch(r"\$\(seq (?:(\d+) )?(\d+)\)|\{(\d+)\.\.(\d+)\}", words[0])
+        ):
+            first, last = counted[1] or counted[3] or "1", counted[2] or counted[4]
+            times = max(0, int(last) - int(first) + 1)
+        elif any(set("$*?{") & set(each) for each in words):
+            times = 0
+        yield from self._loop(node, place._replace(always=place.always and times > 0), times)
+
+    def _c_style_for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        yield from self._loop(node, place._replace(always=False), 0)
+
+    def _while_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
+        yield from self._loop(node, place._replace(always=False), 0)
+
+    def _loop(self, node: tree_sitter.Node, place: Place, times: int) -> Iterator[Command]:
+        slept = [
+            found
+            for each in _descendants(node)
+            if each.type == "command" and (found := pause(_words(each, self._constants))) is not None
+        ]
+        for each in node.named_children:
+            yield from self._statement(each, place._replace(loop=Loop(times, sum(slept))))
+
+    def _moved(self, words: tuple[str, ...], always: bool) -> None:
+        """Note a change of the directory; one that may happen or not makes it unknown."""
+        if words[0] == "popd":
+            self._directories = self._directories[:-1] or [UNKNOWN]
+            return
+        known = always and len(words) == 2 and words[1] != "-"
+        made = _joined(self._directories[-1], words[1]) if known else UNKNOWN
+        self._directories = [*(self._directories if words[0] == "pushd" else self._directories[:-1]), made]
+
+    def _placed(self, sink: Sink) -> Sink:
+        """Return a sink with its file from the job's first directory on, after ``exec``."""
+        if sink.own:
+            kept = self._default[OWN.index(sink.file)]
+            return Sink(kept.file, (*sink.through, *kept.through))
+        return sink if sink.file == UNKNOWN else sink._replace(file=_joined(self._directories[-1], sink.file))
+
+
+def pause(words: Sequence[str]) -> float | None:
+    """Return the seconds that a command sleeps, None for any other command, or where it is not known."""
+    found = re.fullmatch(r"sleep (\d+(?:\.\d+)?)([smhd]?)", " ".join(words))
+    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found else None
+
+
+def _descendants(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    for each in node.named_children:
+        yield each
+        yield from _descendants(each)
+
+
+def _words(node: tree_sitter.Node, constants: dict[str, str]) -> tuple[str, ...]:
+    """Return the words of a command or redirected command, from the program's name on."""
+    if node.type == "redirected_statement" and (body := node.child_by_field_name("body")) is not None:
+        return _words(body, constants)
+    if node.type != "command":
+        return ()
+    fields = [*node.children_by_field_name("name"), *node.children_by_field_name("argument")]
+    words = [_text(each, constants) for each in fields]
+    while words and (words[0] in _BEFORE or re.match(r"\w+=", words[0])) and len(words) > 1:
+        del words[0]
+    return tuple(words)
+
+
+def _text(node: tree_sitter.Node, constants: dict[str, str] | None = None) -> str:
+    """Return a word without its quotation marks, with the values of constants."""
+    if node.type in ("concatenation", "variable_assignment") and constants is not None:
+        return "".join(_text(each, constants) for each in node.children)
+    text = (node.text or b"").decode(errors="surrogateescape")
+    text = text[1:-1] if node.type in ("string", "raw_string") and len(text) > 1 else text
+    if not constants or node.type == "raw_string":
+        return text
+    return _VARIABLE.sub(lambda found: constants.get(found[1] or found[2], found[0]), text)
+
+
+def _redirected(node: tree_sitter.Node, output: Output, constants: dict[str, str]) -> Output:
+    """Return where the output of a redirected statement goes, read from left to right as the shell does."""
+    stdout, stderr = output
+    given = node.children_by_field_name("redirect")
+    for each in [*given, *(one for here in given for one in here.children_by_field_name("redirect"))]:
+        target = each.child_by_field_name("destination")
+        if each.type != "file_redirect" or target is None:
+            continue
+        descriptor = each.child_by_field_name("descriptor")
+        number = _text(descriptor) if descriptor is not None else "1"
+        operator, file = (
+            next((_text(c) for c in each.children if not c.is_named), ""),
+            _text(target, constants),
+        )
+        sink = Sink(file)
+        if target.type == "process_substitution":
+            inner = target.named_children[0]
+            end = _redirected(inner, output, constants).stdout
+            sink = (
+                Sink(end.file, (_words(inner, constants), *end.through))
+                if _words(inner, {})
+                else Sink(UNKNOWN)
+            )
+        if operator == ">&" and file in ("1", "2"):
+            stdout, stderr = (
+                (stderr, stderr) if number == "1" else (stdout, stdout if file == "1" else stderr)
+            )
+        elif operator in ("&>", "&>>", ">&"):
+            stdout = stderr = sink
+        elif operator in (">", ">>", ">|"):
+            stdout, stderr = (sink, stderr) if number == "1" else (stdout, sink if number == "2" else stderr)
+    return Output(stdout, stderr)
+
+
+def _by_option(words: tuple[str, ...], output: Output) -> Output:
+    """Return where the output of srun goes that is told files."""
+    if words[0] != "srun":
+        return output
+    told = {option.name: option.value for option in parse_srun(words[1:]).options}
+    stdout, stderr = told.get("output"), told.get("error")
+    if stdout is None and stderr is None:
+        return output
+    here = Sink(_of_job(stdout)) if stdout else output.stdout
+    return Output(here, Sink(_of_job(stderr)) if stderr else here if stdout else output.stderr)
+
+
+def _of_job(pattern: str) -> str:
+    """Return a name of a file as Slurm writes it, with variables and globs in place of its signs."""
+    return re.sub(
+        r"%\d*[a-zA-Z]", "*", re.sub("%[jA]", "$SLURM_JOB_ID", pattern.replace("none", "/dev/null"))
+    )
+
+
+def _joined(directory: str, file: str) -> str:
+    path = _FIRST_DIRECTORY.sub("", file) or "."
+    if path != file:
+        return posixpath.normpath(path)
+    if directory == UNKNOWN and not path.startswith("/"):
+        return UNKNOWN
+    return posixpath.normpath(posixpath.join("" if path.startswith("$(") else directory, path))
