@@ -185,7 +185,7 @@ def test_a_killed_keeper_costs_nothing_and_the_next_call_attaches(bench: Bench) 
         assert first.wait(PATIENCE) == -9
         second = bench.exec(*command, stdout=stdout)
         keeper = Path(f"/proc/{second.pid}/cmdline")
-        until(lambda: b"keeper.py" in keeper.read_bytes(), "the second call has attached")
+        until(lambda: b"isolator_keeper.py" in keeper.read_bytes(), "the second call has attached")
         assert bench.isolator() == isolator
         (bench.place / "go").touch()
         assert second.wait(PATIENCE) == 8

@@ -128,7 +128,7 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
     made = begin(bed, tmp_path)
     keeper, *others = (
         one(bed, "n01", word)
-        for word in ("keeper.py", ISOLATOR, "whesl.runtime.isolator.nodes.heartbeat_responder")
+        for word in ("isolator_keeper.py", ISOLATOR, "whesl.runtime.isolator.nodes.heartbeat_responder")
     )
     keeper.suspend()
     for process in others:

@@ -33,6 +33,9 @@ START_LIMIT = 20.0
 _PING = 2.0
 # Bytes of a journal that a busy machine reads in one second; an idle machine reads 20 times as many.
 _SLOWEST_READING = 1e6
+# Seconds between two starts while another process has the lock: each pause is twice the last one, up to 2 s.
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 2.0
 _LOG_TAIL = 2000
 ALREADY_RUNNING = 3
 # A coordinator that another command starts ends a week after the last message about an unfinished task, so
@@ -122,7 +125,8 @@ def ensure_running(
     Raises TransientError when it ends, or does not answer in time, with the end of its log.
     """
     limit = start_limit(home)
-    deadline = time.monotonic() + limit
+    again = time.monotonic()
+    deadline, pause = again + limit, _FIRST_PAUSE
     while time.monotonic() < deadline:
         found = read_endpoint(home)
         # The process that has the lock lives: on a busy machine it answers late.
@@ -133,13 +137,19 @@ def ensure_running(
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
         if child is None or child.poll() == ALREADY_RUNNING:
-            # The process that has the lock starts, ends, or hangs; the next round finds out which.
-            child = _spawn(home, options)
+            # The process that has the lock starts, ends, or hangs; a later round finds out which.
+            if time.monotonic() >= again:
+                child = _spawn(home, options)
+                again, pause = time.monotonic() + pause, min(2 * pause, _LONGEST_PAUSE)
         elif child.poll() is not None:
             break
         time.sleep(0.05)
     ended = child.poll() if child is not None else None
-    how = f"did not start within {limit:.0f} s" if ended is None else f"ended at once (status {ended})"
+    how = (
+        f"did not start within {limit:.0f} s"
+        if ended in (None, ALREADY_RUNNING)
+        else f"ended at once (status {ended})"
+    )
     hint = f"its log is {places.coordinator_log(home)}; try `whesl coordinator start --foreground`"
     if _full(home):
         hint = f"the file system of {home} is full: make room, or set WHESL_HOME to another one"
