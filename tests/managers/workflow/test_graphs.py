@@ -319,10 +319,10 @@ class Desk:
         shutil.copyfile(RECIPES / "cylc" / "global.cylc", self.place / "global.cylc")
 
     def use_snakemake(self) -> None:
-        """Put Snakemake on PATH, and a ``srun`` that knows the cluster."""
+        """Put Snakemake on PATH, and commands that know the cluster."""
         if sys.version_info < (3, 11):
             pytest.skip("Snakemake 9 needs Python 3.11")
-        slurm_commands(self.place / "bin", self.bed, "srun")
+        slurm_commands(self.place / "bin", self.bed, "srun", "squeue", "scontrol", "sinfo")
         self.environment["PATH"] = f"{self.place / 'bin'}:{self.environment['PATH']}:{environment(*MANAGERS)}"
 
     def call(self, name: str, text: str, *words: str) -> subprocess.CompletedProcess[str]:

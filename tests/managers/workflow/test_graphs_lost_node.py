@@ -1,4 +1,4 @@
-"""Graphs of Cylc and Makeflow: two tasks lose their nodes at once, then the next one does."""
+"""Graphs of Cylc, Makeflow and Snakemake: two tasks lose their nodes at once, then the next one does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from tests.managers.desk import RULES as DECLARATIONS
-from tests.managers.workflow.test_graphs import WHESL, Desk, rule
+from tests.managers.workflow.test_graphs import ON_SLURM, WHESL, Desk, rule
 from tests.waiting import written
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm, pytest.mark.variant, pytest.mark.timeout(400)]
@@ -31,7 +31,9 @@ DECLARE EXCEPTION LOST JOB_LEVEL JOB [*] LIMIT 1
 EXCEPTION DETECTION LOST NODE DOWN
 EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
+# One of the ranks does the work.
 TASK = """\
+[ "$SLURM_PROCID" = 0 ] || exit 0
 echo "$1 $WHESL_RESTART_COUNT $SLURM_JOB_ID $SLURM_NTASKS" >> /p/me/attempts
 case "$1 $WHESL_RESTART_COUNT" in
 "a 0"|"b 0"|"use 2") hostname > /p/me/lose.$1; while echo at work; do sleep 0.3; done;;
@@ -71,6 +73,26 @@ MAKEFLOW = json.dumps(
 )
 
 
+SNAKEFILE = """\
+rule all:
+    input: "/p/me/small/use"
+
+""" + "\n".join(
+    f"""\
+rule {name}:
+    input: {needed}
+    output: "/p/me/{where}/{name}"
+    resources: nodes=2, tasks=2, mpi="srun"
+    shell: "{{resources.mpi}} sh /p/me/task.sh {name} {{output}}"
+"""
+    for name, where, needed in (
+        ("a", "large", ""),
+        ("b", "large", ""),
+        ("use", "small", '"/p/me/large/a", "/p/me/large/b"'),
+    )
+)
+
+
 @contextmanager
 def losing(desk: Desk) -> Iterator[None]:
     """Take each node that a task writes down to be lost."""
@@ -102,13 +124,16 @@ def prepared(place: Path, bed: SlurmBed, manager: str) -> tuple[Desk, tuple[str,
     if manager == "cylc":
         desk.use_cylc()
         return desk, ("flow.cylc", CYLC)
+    if manager == "snakemake":
+        desk.use_snakemake()
+        return desk, ("Snakefile", SNAKEFILE, "--", *ON_SLURM, "--retries", "2")
     if not shutil.which("makeflow"):
         pytest.skip("Makeflow is not installed: apt install coop-computing-tools")
     return desk, ("flow.json", MAKEFLOW, "--", "-T", "slurm", "--retry-count=2")
 
 
-@pytest.mark.parametrize("manager", ["cylc", "makeflow"])
-def test_each_task_goes_on_in_its_job(manager: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("manager", "ranks"), [("cylc", "1"), ("makeflow", "1"), ("snakemake", "2")])
+def test_each_task_goes_on_in_its_job(manager: str, ranks: str, tmp_path: Path) -> None:
     need_slurm()
     with SlurmBed(9, cpus=1) as bed:  # so that each node has one job
         desk, (name, text, *words) = prepared(tmp_path, bed, manager)
@@ -124,7 +149,7 @@ def test_each_task_goes_on_in_its_job(manager: str, tmp_path: Path) -> None:
                 *(("use", n) for n in range(4)),
             ]
             assert len({(task, job) for task, _, job, _ in attempts}) == 3
-            assert {tasks for *_, tasks in attempts} == {"1"}
+            assert {tasks for *_, tasks in attempts} == {ranks}
             jobs = desk.jobs()
             assert len(jobs) == 3, (jobs, done.stderr)
             assert {job["Restarts"] for job in jobs} == {"0"}
