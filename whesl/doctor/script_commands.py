@@ -85,7 +85,14 @@ class Place(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command: its words from the program's name on, its place, its here-document, variables set for it."""
+    """A command of a script.
+
+    Attributes:
+        words: the name of the program and its arguments.
+        place: where the command stands.
+        given: the text of its here-document.
+        variables: the assignments that stand before the name of the program.
+    """
 
     words: tuple[str, ...]
     place: Place
@@ -105,7 +112,12 @@ class Command(NamedTuple):
 
 
 class Script(NamedTuple):
-    """A script's commands, those of functions where they are called, and the words of its last statement."""
+    """What a script consists of.
+
+    Attributes:
+        commands: its commands; those of a function stand where the function is called.
+        last: the words of its last statement; empty when that is no plain command.
+    """
 
     commands: tuple[Command, ...]
     last: tuple[str, ...]
@@ -327,7 +339,7 @@ def _descendants(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def _words(node: tree_sitter.Node, constants: dict[str, str]) -> tuple[str, ...]:
-    """Return the words of a command or redirected command, from the program's name on."""
+    """Return the name of the program and its arguments, of a command with or without redirections."""
     if node.type == "redirected_statement" and (body := node.child_by_field_name("body")) is not None:
         return _words(body, constants)
     if node.type != "command":

@@ -28,7 +28,7 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
         printed: the beginnings of lines that it always prints on standard output.
         written: the files to which it sends output, from the job's first directory on.
         made: the directories that it makes, or names to its programs.
-        program: the first words of the last program that always runs; "" without one.
+        program: the last program that always runs, as its first two words; "" when no program always runs.
         output: where all its programs send their output; ``UNKNOWN`` where they differ.
         hidden_by: the command that hides the failures of its programs from the script's status, "" for none.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,8 +169,13 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
 
 def _is_script(source: str) -> bool:
     """Whether a file begins with the name of an interpreter, as scripts do and rules do not."""
-    file = Path(re.split(":(?:after|with)=", source)[0])
-    return file.is_file() and file.read_bytes()[:2] == b"#!"
+    from whesl.managers.workflow import file_of
+
+    file = file_of(source)
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(2) == b"#!"
 
 
 def _text(source: str) -> str:

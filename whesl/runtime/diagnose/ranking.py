@@ -252,7 +252,7 @@ class _Weighing:
 
     @cached_property
     def _first_death(self) -> Finding | None:
-        """The first words of a launcher, where they tell which rank died, and how."""
+        """The first message of a launcher; None when it does not tell which rank died, and how."""
         first = next((f for f in self._findings if f.entry.name.startswith(_LAUNCHERS)), None)
         if first is None or first.rank is None or first.entry.cause_class is CauseClass.OTHER_RANK:
             return None
