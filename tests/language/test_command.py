@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -181,14 +180,6 @@ def test_jobs_are_looked_up_in_a_workflow(
     out = capsys.readouterr().out
     assert "ESL045" in out
     assert "did you mean run-luleh?" in out
-
-
-def test_without_the_room_of_workflows(
-    good: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "whesl.managers.workflow", None)
-    assert call("check", good, "--workflow", "study.yaml") == 1
-    assert "check without --workflow" in capsys.readouterr().err
 
 
 def test_load_tells_all_findings(broken: Path, good: Path) -> None:

@@ -15,7 +15,7 @@ from whesl import language
 from whesl.cli.options import RULES
 from whesl.cli.parameters import argument, option, parameters
 from whesl.language.spec import Spec
-from whesl.model.errors import UsageError, WheslError
+from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
 
 if TYPE_CHECKING:
@@ -195,10 +195,6 @@ def _notices(source: str, text: str) -> list[str]:
 
 def read_workflow(*sources: str | Path) -> Workflow:
     """Read the workflow, of one file or of several scripts, that jobs are looked up in."""
-    try:
-        from whesl.managers.workflow import verified
-    except ImportError as error:
-        raise WheslError(
-            f"this installation cannot read workflows ({error})", hint="check without --workflow"
-        ) from error
+    from whesl.managers.workflow import verified
+
     return verified(*sources)
