@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from tests import waiting
 from whesl.managers.resource.flux import nested_allocation
 from whesl.managers.resource.flux.nested_allocation import InnerFlux, wanted
-from whesl.managers.resource.flux.nested_instance import Instance
+from whesl.managers.resource.flux.nested_instance import _PROGRAM, Instance
 from whesl.managers.resource.port import (
     AllocationInfo,
     JobException,
@@ -298,8 +299,24 @@ def test_time_in_which_the_job_was_suspended_is_not_waited_for(
 
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
     monkeypatch.setattr("whesl.managers.resource.flux.nested_instance.time", clock)
+    monkeypatch.setattr("whesl.managers.resource.flux.nested_instance.START_LIMIT", 15.0)
     monkeypatch.setattr(Instance, "_running", lambda _self: True)
     assert Instance(tmp_path, Outer(), "7.0", {}).wait_ready() == ""
     starts = False
     (tmp_path / "uri").unlink()
     assert "was not there within 15 s" in Instance(tmp_path, Outer(), "7.0", {}).wait_ready()
+
+
+def test_launchers_find_the_instance_when_slurms_type_of_mpi_is_known(tmp_path: Path) -> None:
+    """A busy slurmctld told it after the instance was there, and the first srun took Slurm's own step."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, text in (("flux", "echo 1"), ("sleep", "[ -e uri ] || echo none >mpi")):
+        (commands / name).write_text(f"#!/bin/sh\n{text}\n")
+        (commands / name).chmod(0o755)
+    (tmp_path / "end").write_text("\n")
+    path = f"{commands}:{os.environ['PATH']}"
+    words = ["sh", "-c", _PROGRAM, "whesl-instance", str(tmp_path), "1"]
+    subprocess.run(words, env={"PATH": path, "FLUX_URI": "local:///x"}, check=True, timeout=60)
+    assert (tmp_path / "mpi").read_text() == "none\n", "it was waited for"
+    assert (tmp_path / "uri").read_text() == "local:///x\n"

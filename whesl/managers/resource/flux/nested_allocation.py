@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whesl.managers.resource.flux.nested_instance import Instance, find_flux, started
-from whesl.managers.resource.launcher_shims.flux_instance_files import DIRECTORY
+from whesl.managers.resource.launcher_shims.flux_instance_files import DIRECTORY, START_LIMIT
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE
 from whesl.managers.resource.port import (
@@ -47,8 +47,9 @@ CANCEL_LIMIT = 5.0
 # Seconds that loading the scheduler module may take; it usually takes two.
 PLACE_LIMIT = 60.0
 _ALIVE = "depend,priority,sched,run"
-# A program that connects to Flux before the instance has started retries for about 8 s.
-_PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": "10"}
+# A program that connects to Flux before the instance has started retries for about START_LIMIT: the first
+# seven delays are two seconds together, all others two seconds each.
+_PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": str(7 + round(START_LIMIT / 2))}
 
 
 class Witness(Protocol):

@@ -25,13 +25,12 @@ import psutil
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers.resource.launcher_shims.flux_instance_files import START_LIMIT
 from whesl.managers.resource.port import Allocation, Step, StepRequest
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.event_loop_stall import RunTime
 
 LOG = logging.getLogger(__name__)
-# Seconds of run time from the step's start to a usable instance; an instance of 4 brokers takes about one.
-START_LIMIT = 15.0
 # Seconds for an orderly end of the instance; then its step is killed.
 END_LIMIT = 4.0
 # Seconds from SIGTERM to SIGKILL for the instance's step, which with a lost node does not end by itself.
@@ -53,14 +52,15 @@ for place in $(flux getattr conf.shell_pluginpath 2>/dev/null); do
   [ -e "$place/pmix.so" ] && : >pmix
 done
 echo "$PPID" >broker
+until [ -e mpi ]; do sleep 0.1; done
 printf '%s\\n' "$FLUX_URI" >uri.new && mv uri.new uri
 read -r _ <end
 """
 # Starts a broker that names its node as the resource manager does. Meanwhile task 0 writes Slurm's default
-# type of MPI into a file, since brokers pass none of Slurm's variables on.
+# type of MPI into a file, since brokers pass none of Slurm's variables on. Without an answer it is empty.
 _BROKER = """\
 if [ "$SLURM_PROCID" = 0 ]; then
-  (cd "$1" && timeout 10 scontrol show config | sed -n 's/^MpiDefault *= *//p' >mpi.new && mv mpi.new mpi) &
+  (cd "$1" && timeout 60 scontrol show config | sed -n 's/^MpiDefault *= *//p' >mpi.new && mv mpi.new mpi) &
 fi
 place=$1
 shift

@@ -16,8 +16,12 @@ from whesl.managers.resource.launcher_shims.flux_node_swap import idset
 from whesl.managers.resource.launcher_shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
-# Seconds of this process's running time to wait for the instance; the isolator writes ``failed`` earlier.
-LIMIT = 20.0
+# Seconds of run time from the step's start to a usable instance. One of 4 brokers takes about a second, and
+# over 15 s on a machine with far more work than processors. The limit is for a hang: an instance whose leader
+# ends is given up at once.
+START_LIMIT = 180.0
+# Seconds of run time that a launcher waits for the instance; the isolator writes ``failed`` earlier.
+_LIMIT = START_LIMIT + 5.0
 _LOOK_EVERY = 0.02
 
 
@@ -32,7 +36,7 @@ def uri(directory: str) -> str:
         if os.path.exists(os.path.join(directory, "failed")):
             return ""
         text = read(directory, "uri")
-        if text or ran.at(time.monotonic()) > LIMIT or not os.path.isdir(directory):
+        if text or ran.at(time.monotonic()) > _LIMIT or not os.path.isdir(directory):
             return text
         time.sleep(_LOOK_EVERY)
 
