@@ -32,7 +32,9 @@ def begin(bed: Training, script: str, steps: int) -> subprocess.Popen[str]:
     rules = bed.place / "rules.esl"
     rules.write_text(rules.read_text().replace("TIMEOUT 300", "TIMEOUT 20"))
     bed.environment |= {"STEPS": str(steps)}
+    # A job with Flux inside cannot go on without its first node: it would need its four nodes again.
     command = ["whesl", "run", script, "-e", "rules.esl", "--spares", "2", "-y", "--poll", "1"]
+    command += ["--inner", "slurm"]
     process = subprocess.Popen(
         command, cwd=bed.place, env=bed.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, start_new_session=True,

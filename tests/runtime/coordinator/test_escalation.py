@@ -118,6 +118,20 @@ class TestSilence:
         assert not world.ports.fake.requeued
         assert not world.ports.fake.cancelled
 
+    def test_why_a_job_that_is_to_run_again_waits_is_told(self, world: World) -> None:
+        """It needs as many nodes as before: with one down, a small cluster may not have them for hours."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(60)
+        assert world.ports.fake.requeued == ["job-a"]
+        world.ports.fake.put("job-a", JobState.PENDING, restarts=1, reason="Resources: waits for nodes")
+        world.wait(3600)
+        assert task_view(world.task("a"))["reason"] == "job job-a waits: Resources: waits for nodes"
+        assert len(world.kinds("job-waits")) == 1, "said once"
+        world.ports.fake.put("job-a", batch_host="n2", restarts=1)
+        world.wait(30)
+        assert task_view(world.task("a"))["reason"] == "job job-a runs again, and has not been heard of"
+
     def test_a_coordinator_that_is_restarted_all_the_time_notices_silence(self, world: World) -> None:
         world.register("a")
         b = world.register("b")

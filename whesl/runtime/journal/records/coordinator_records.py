@@ -164,7 +164,7 @@ class Heard(Record, frozen=True, kw_only=True, tag="heard"):
 
 
 class JobWaits(Record, frozen=True, kw_only=True, tag="job-waits"):
-    """The job of a task waits in its queue, with the resource manager's reason, and has not been heard of."""
+    """The job of a task waits for its first run or the next one, with the resource manager's reason."""
 
     task: str
     reason: str

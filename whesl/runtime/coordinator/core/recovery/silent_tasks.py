@@ -84,6 +84,20 @@ def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: boo
         transition.record(records.Unobserved(task=entry.id, reason=reason))
 
 
+def _tell_wait(transition: Transition, entry: TaskEntry, record: JobRecord) -> None:
+    """Give as a task's reason why its job waits to run again, and then that it runs."""
+    waits = f"job {entry.job_id} waits: "
+    if record.state is JobState.PENDING and record.reason:
+        reason = waits + record.reason
+    elif entry.reason.startswith(waits):
+        reason = f"job {entry.job_id} runs again, and has not been heard of"
+    else:
+        return
+    if entry.reason != reason:
+        transition.record(records.JobWaits(task=entry.id, reason=reason))
+        transition.say(f"{entry.id}: {reason}")
+
+
 def order_is_quiet(order: RequeueEntry | None) -> bool:
     """Whether no requeue order is under way that would query the job itself."""
     return order is None or order.status is OrderStatus.DONE
@@ -144,6 +158,8 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         if contest is not None:
             lives = msgspec.structs.replace(contest, lives=True)
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
+        if record is not None:
+            _tell_wait(transition, entry, record)
         host = _lost_batch_host(entry, record, order) if record is not None else None
         if host is None:
             transition.volatile(hostless=transition.state.volatile.hostless.without(entry.id))
