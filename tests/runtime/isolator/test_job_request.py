@@ -38,3 +38,30 @@ def test_a_coordinator_is_looked_for_again_where_looking_fails(
     given = Given(rjms="host", job_id="", nodes=("n1",), batch_host="n1", restart_count=0)
     setup = setup_json.setup(Request(command=("true",)), None, given, str(tmp_path))
     assert setup["coordinator"] is there
+
+
+@pytest.mark.parametrize("name", ["unlinked", "replaced", os.fsdecode(b"caf\xe9")])
+def test_each_attempt_can_read_a_file_on_standard_input_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A second attempt read nothing of an unlinked here-document; a name in Latin-1 ended isolators."""
+    monkeypatch.setenv("WHESL_HOME", str(tmp_path / "home"))
+    source, saved = tmp_path / name, os.dup(0)
+    source.write_text("header\nfirst\n")
+    try:
+        with source.open() as file:
+            os.lseek(file.fileno(), 7, os.SEEK_SET)
+            os.dup2(file.fileno(), 0)
+        if name != os.fsdecode(b"caf\xe9"):
+            source.unlink()
+        if name == "replaced":
+            source.write_text("another file")
+        path, offset = setup_json._stdin()
+        path.encode()
+        for _ in range(2):
+            with Path(path).open() as again:
+                again.seek(offset)
+                assert again.read() == "first\n"
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)

@@ -55,6 +55,7 @@ def test_commands_are_found_as_execvp_finds_them(tmp_path: Path) -> None:
     script.chmod(0o755)
     assert ran(tmp_path, "./without", "x") == (4, (4, False), "./without x\n")
     assert ran(tmp_path, "without", PATH=f"/nowhere:{tmp_path}") == (4, (4, False), f"{script}\n")
+    assert ran(tmp_path, "without", PATH=":/usr/bin")[0] == 4, "an empty directory is the current one"
     script.chmod(0o644)
     refused = (126, (126, False), "whesl: ./without cannot be run: Permission denied\n")
     assert os.getuid() != 0 or ran(tmp_path, "./without") == refused

@@ -140,7 +140,7 @@ def _places(name: str) -> Iterator[str]:
     if "/" in name:
         yield name
     else:
-        yield from (f"{place}/{name}" for place in os.get_exec_path())
+        yield from (f"{place or '.'}/{name}" for place in os.get_exec_path())
 
 
 def running(directory: str) -> int:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 WITHOUT_WORKFLOW = "exec"
 SUMMARY = ".whesl"  # suffix of a summary's name, after the name of the job's output file
+_OPEN_STDIN = "/proc/self/fd/0"
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
@@ -240,23 +241,31 @@ def _regular(descriptor: int) -> str:
         return ""
     try:
         path = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
-        again = os.stat(path)  # noqa: PTH116
     except OSError:
         return ""
-    same = (again.st_dev, again.st_ino) == (status.st_dev, status.st_ino)
-    return reachable(path) if same and os.access(path, os.W_OK) else ""
+    return reachable(path) if _leads_to(path, status) and os.access(path, os.W_OK) else ""
+
+
+def _leads_to(path: str, status: os.stat_result) -> bool:
+    """Whether a path leads to the open file of a status."""
+    try:
+        return os.path.samestat(os.stat(path), status)  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def _stdin() -> tuple[str, int]:
     """Return the regular file on standard input and its offset in bytes, for each attempt to read anew."""
     try:
-        mode = os.fstat(0).st_mode
-        if stat.S_ISFIFO(mode) and _written():
+        status = os.fstat(0)
+        if stat.S_ISFIFO(status.st_mode) and _written():
             _keep()
-            return "/proc/self/fd/0", 0
-        if not stat.S_ISREG(mode):
+            return _OPEN_STDIN, 0
+        if not stat.S_ISREG(status.st_mode):
             return "", 0
-        path = os.readlink("/proc/self/fd/0")  # noqa: PTH115
+        path = os.readlink(_OPEN_STDIN)  # noqa: PTH115
+        # Without its name, as a shell's here-document is, the file is read by the open descriptor.
+        path = reachable(path) if _leads_to(path, status) else _OPEN_STDIN
         return (path, os.lseek(0, 0, os.SEEK_CUR)) if os.access(path, os.R_OK) else ("", 0)
     except OSError as error:
         raise RefusedError(
