@@ -16,7 +16,7 @@ from whesl.managers.workflow.batch import job_chain
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.batch.manager import Batch
 from whesl.managers.workflow.port import RunPlan
-from whesl.model.errors import RefusedError
+from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
 
 
@@ -60,6 +60,7 @@ class Submitted:
         self.cancelled: list[str] = []
         self.refuses = -1
         self.says = "no"
+        self.name = "slurm"
         files = [place / f"s{number}.sh" for number in range(scripts)]
         for file in files:
             file.write_text("#!/bin/sh\ntrue\n")
@@ -176,3 +177,29 @@ def test_a_scheduler_that_stays_away_is_told(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(RefusedError, match="Unable to contact"):
             Chain.start(made.plan).poll()
         assert made.cancelled == cancelled
+
+
+def test_a_cancelled_chain_ends_though_the_scheduler_has_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looked for ever, one unanswered look after the other, and no job was cancelled a second time."""
+    made = Submitted(tmp_path, 2, monkeypatch)
+    chain = Chain.start(made.plan)
+    asked: list[str] = []
+
+    def unanswered(job: str | list[str]) -> Any:
+        asked.append(str(job))
+        raise CouldNotObserveError("slurmctld has gone")
+
+    monkeypatch.setattr(made, "cancel", unanswered)
+    monkeypatch.setattr(made, "jobs", unanswered)
+    chain.cancel()
+    assert asked == ["1"], "the second one would wait as long for no answer"
+    assert chain.poll() is None
+    monkeypatch.setattr(job_chain, "_LAST_LOOKS", -1.0)
+    with pytest.raises(CouldNotObserveError, match="these jobs may still run: 1, 2"):
+        chain.poll()
+    monkeypatch.undo()
+    made.cancelled.clear()
+    assert chain.poll() == 0
+    assert made.cancelled == ["1", "2"]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import click
 import msgspec
 from rich.console import Console
-from rich.live import Live
 
 from whesl import language
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
+from whesl.cli.launch.watched_manager import watch
 from whesl.cli.options import OBSERVE, OWN_NODE, SPARES, SPECIFICATION
 from whesl.cli.parameters import argument, option, parameters
 from whesl.doctor import rules_before_a_run
@@ -32,14 +29,13 @@ from whesl.managers import workflow as workflows
 from whesl.managers.resource import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
 from whesl.managers.workflow import prepare
 from whesl.managers.workflow.batch.script import split_source
-from whesl.managers.workflow.port import RemovesOlderRun, Running, WorkflowManager, text_of
+from whesl.managers.workflow.port import RemovesOlderRun, WorkflowManager, text_of
 from whesl.managers.workflow.private_cluster import local_cluster
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
-from whesl.report import progress_lines_and_table, text_report
+from whesl.report import text_report
 from whesl.report.collection import gather
-from whesl.report.live_records import Feed
 from whesl.report.report_builder import summarise
 from whesl.runtime.coordinator.client import unheard_task_outcomes
 from whesl.runtime.coordinator.client.start import begin, ensure_running
@@ -49,8 +45,6 @@ from whesl.runtime.wire.client import request
 from whesl.runtime.wire.messages import RegisterWorkflow
 
 _REPLY = 30.0  # seconds that the coordinator may take to record a workflow
-_LOOK = 0.25  # seconds between two checks
-_SETTLE = 5.0  # seconds after the manager's end for the last messages of isolators
 _LEAST_LOOK = 10.0  # seconds between two checks of jobs without messages
 
 
@@ -169,10 +163,9 @@ def run(
             stack.enter_context(
                 UnregisteredJobs(home, ready.workflow.id, scheduler(name), every, say, act=not observe)
             )
-            try:
-                status = _watch(manager.start(ready.plan), home, ready.workflow, console)
-            finally:
-                unheard_task_outcomes.tell(home, ready.workflow, name, manager.submits(ready.plan))
+            submits = manager.submits(ready.plan)
+            tell = partial(unheard_task_outcomes.tell, home, ready.workflow, name, submits)
+            status = watch(partial(manager.start, ready.plan), tell, home, ready.workflow, console)
     report = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
@@ -245,73 +238,6 @@ def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bo
     reply = request(home, message, _REPLY)
     if not reply.ok:
         raise WheslError(f"the coordinator did not take the workflow: {reply.error}")
-
-
-class _Signals:
-    """Counts the signals of a person (Ctrl-C) or a batch system (TERM)."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._before: dict[int, object] = {}
-
-    def __enter__(self) -> _Signals:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            self._before[number] = signal.signal(number, self._caught)
-        return self
-
-    def _caught(self, number: int, frame: FrameType | None) -> None:
-        self.count += 1
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() gave is what it takes
-
-
-def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -> int:
-    """Show progress until the workflow manager has ended; return its exit status."""
-    feed = Feed(home, workflow)
-    begin = time.monotonic()
-    said: list[str] = []
-    asked = 0
-    status: int | None = None
-    with _Signals() as signals, ExitStack() as stack:
-        live: Live | None = None
-        if console.is_terminal:
-            live = stack.enter_context(Live(console=console, auto_refresh=False, transient=True))
-        while status is None:
-            status = running.poll()
-            while asked < signals.count:
-                asked += 1
-                if asked == 1:
-                    console.print("cancelling; once more to end at once")
-                    running.cancel()
-                else:
-                    running.kill()
-            _say(feed, console, said, quiet=live is not None)
-            if live is not None:
-                picture = progress_lines_and_table.table(
-                    feed.summary.report(),
-                    running.states(),
-                    time.monotonic() - begin,
-                    said,
-                    height=console.size.height,
-                )
-                live.update(picture, refresh=True)
-            if status is None:
-                time.sleep(_LOOK)
-    deadline = time.monotonic() + _SETTLE
-    while time.monotonic() < deadline and not feed.settled():
-        time.sleep(_LOOK / 2)
-        _say(feed, console, said, quiet=False)
-    feed.close()
-    return status
-
-
-def _say(feed: Feed, console: Console, said: list[str], *, quiet: bool) -> None:
-    for text in feed.lines():
-        said.append(text)
-        if not quiet:
-            _plain(console, text)
 
 
 def _plain(console: Console, text: str) -> None:

@@ -17,6 +17,8 @@ from whesl.model.workflow import Task
 _UNSEEN_LOOKS = 5
 # Seconds for which a scheduler without an answer may delay submissions while earlier jobs run.
 _AWAY = 600.0
+# Seconds for which a cancelled chain waits for a scheduler without an answer.
+_LAST_LOOKS = 30.0
 # Seconds of submissions between two calls of ``poll``.
 _SUBMITTING = 1.0
 
@@ -35,6 +37,9 @@ class Chain:
         self._jobs: dict[str, str] = {}  # submitted jobs' ids by task id
         # Monotonic time since which the scheduler does not answer submissions; 0 while it answers.
         self._away = 0.0
+        self._uncancelled: deque[str] = deque()  # jobs whose cancellation the scheduler has not answered
+        self._cancelled = False
+        self._answer = 0.0  # monotonic time of the cancellation, then of the scheduler's last answer
         by_step: dict[str, list[Task]] = {}
         for task in plan.workflow.tasks:
             by_step.setdefault(task.step, []).append(task)
@@ -86,13 +91,21 @@ class Chain:
     def poll(self) -> int | None:
         """Return 0 when all jobs have completed, 1 when all have ended without that, None before.
 
-        Raises RefusedError when a waiting script is refused.
+        Raises RefusedError when a waiting script is refused, CouldNotObserveError when the scheduler does not
+        answer after ``cancel``.
         """
         self._submit_some()
+        self._cancel_some()
         if time.monotonic() - self._last_look >= self._plan.poll:
             self._last_look = time.monotonic()
             self._look()
-        if self._waiting or not all(state.ended for state in self._states.values()):
+        left = [job for job, state in self._states.items() if not state.ended]
+        if self._cancelled and left and time.monotonic() - self._answer > _LAST_LOOKS:
+            raise CouldNotObserveError(
+                f"{self._scheduler.name} does not answer, so these jobs may still run: {', '.join(left)}",
+                hint="cancel them when it answers again",
+            )
+        if self._waiting or left:
             return None
         completed = all(state is JobState.COMPLETED for state in self._states.values())
         return 0 if completed and len(self._jobs) == len(self._plan.workflow.tasks) else 1
@@ -104,6 +117,7 @@ class Chain:
         except (CouldNotObserveError, TransientError):
             # A failed look says nothing on the jobs; the next look follows.
             return
+        self._answer = time.monotonic()
         for job in open_jobs:
             if job in found:
                 self._states[job] = found[job].state
@@ -126,24 +140,31 @@ class Chain:
             if state is JobState.PENDING and bad & set(self._tasks[job].parents):
                 self._end(job)
 
-    def _end(self, job: str) -> None:
+    def _end(self, job: str) -> bool:
+        """Cancel a job, and return whether the scheduler answered: without an answer the job stays open."""
         try:
             self._scheduler.cancel(job)
-        except (CouldNotObserveError, TransientError, RefusedError):
-            # The job stays open, so the next look tries the cancellation again.
-            return
+        except (CouldNotObserveError, TransientError):
+            return False
+        except RefusedError:
+            pass
+        return True
+
+    def _cancel_some(self) -> None:
+        """Cancel the jobs that are to be cancelled, until the scheduler does not answer."""
+        while self._uncancelled and self._end(self._uncancelled[0]):
+            self._uncancelled.popleft()
 
     def states(self) -> dict[str, str]:
         """Return the scheduler's state of each task."""
         return {self._tasks[job].name: state.value for job, state in self._states.items()}
 
     def cancel(self) -> None:
-        """Cancel all jobs that have not ended, and submit no more."""
+        """Cancel all jobs that have not ended, and submit no more; ``poll`` repeats what was not answered."""
         self._waiting.clear()
-        for job, state in self._states.items():
-            if not state.ended:
-                self._end(job)
+        self._uncancelled.extend(job for job, state in self._states.items() if not state.ended)
+        self._cancelled, self._answer = True, time.monotonic()
+        self._cancel_some()
 
     def kill(self) -> None:
-        """Cancel all jobs: the chain has no other processes."""
-        self.cancel()
+        """Do nothing: the chain has no processes."""

@@ -52,13 +52,14 @@ def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) ->
     silent = unheard(state, workflow.id)
     known = _submissions(home, [task for task in workflow.tasks if task.id in silent and task.id in submits])
     jobs = {task: found.job for task, found in known.items() if found is not None and found.job}
+    heard = left_open(state, workflow.id)
     told = never_submitted(known)
     try:
-        if jobs:
-            told += ends(jobs, scheduler(rjms).jobs(list(jobs.values())))
+        records = scheduler(rjms).jobs([*jobs.values(), *heard.values()]) if jobs or heard else {}
+        told += ends(jobs, records)
+        told += _still_open(home, workflow.id, heard, ends(heard, records))
     except WheslError as error:
-        LOG.warning("what became of %s could not be seen: %s", ", ".join(jobs), error)
-    told += _left_open(home, workflow.id, rjms, left_open(state, workflow.id))
+        LOG.warning("what became of %s could not be seen: %s", ", ".join([*jobs, *heard]), error)
     try:
         if told:
             ensure_running(home)
@@ -98,13 +99,8 @@ def left_open(state: State, workflow: str) -> dict[str, str]:
     }
 
 
-def _left_open(home: Path, workflow: str, rjms: str, jobs: Mapping[str, str]) -> list[Command]:
-    """Return the messages on tasks that have registered and whose jobs ended without a report of the end."""
-    try:
-        told = ends(jobs, scheduler(rjms).jobs(list(jobs.values()))) if jobs else []
-    except WheslError as error:
-        LOG.warning("what became of %s could not be seen: %s", ", ".join(jobs.values()), error)
-        return []
+def _still_open(home: Path, workflow: str, jobs: Mapping[str, str], told: list[Command]) -> list[Command]:
+    """Return those messages whose tasks do not report their end in the next moments."""
     deadline = time.monotonic() + _LAST_WORDS
     while told and time.monotonic() < deadline:
         time.sleep(_LOOK)
