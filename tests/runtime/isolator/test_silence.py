@@ -330,6 +330,34 @@ def test_agents_of_healthy_nodes_start_again_beside_a_lost_node(tmp_path: Path) 
     agents.close()
 
 
+def test_a_node_whose_agent_was_heard_starts_another_without_those_that_were_not(tmp_path: Path) -> None:
+    """A spare counted as down for a moment when another node died while the agents started.
+
+    The second step had the dead node among its nodes, too.
+    """
+    steps: list[tuple[tuple[str, ...], Step]] = []
+
+    class Begins(Carrier):
+        def launch(self, request: StepRequest) -> Any:
+            steps.append((request.nodes, Step(())))
+            return steps[-1][1]
+
+    directory = TaskDir(tmp_path / "task")
+    directory.make()
+    nodes = ("spare", "lost")
+    allocation: Any = Begins(lambda _node: False)
+    agents = Agents(directory.link, allocation, nodes, "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0)
+    agents.silence.heard("spare", 100.0)
+    agents.silence.closed("spare", 100.1)
+    steps[0][1].ended = True
+    agents.poll(100.2)
+    assert [begun for begun, _ in steps] == [nodes, ("spare",), ("lost",)]
+    steps[2][1].ended = True
+    agents.poll(100.3)
+    assert [begun for begun, _ in steps[3:]] == [("lost",)], "the spare's agent is being started"
+    agents.close()
+
+
 def test_two_looks_make_a_closed_connection_a_dead_node(play: Callable[..., Played]) -> None:
     played = play(lambda node: node == "n2")
     played.die(101.0)

@@ -126,7 +126,9 @@ class Agents:
         self._revived: dict[str, list[Step]] = {}
         self._began = now
         self._relaunch: float | None = None
-        self._relaunched = False  # whether agents were started again, together on all nodes without one
+        self._again: dict[str, Step | None] | None = (
+            None  # the second common step of each node without an agent
+        )
         self._complained = False
         # A thread of its own: a look at a node's daemon may neither block the event loop nor wait behind
         # other questions to the resource manager.
@@ -202,10 +204,11 @@ class Agents:
             self._complain(str(error))
             return None
 
-    def _begin(self, nodes: tuple[str, ...]) -> None:
+    def _begin(self, nodes: tuple[str, ...]) -> Step | None:
         if (step := self._launch(nodes)) is not None:
             self._steps.append(step)
             self._write_down()
+        return step
 
     def _write_down(self) -> None:
         """Write the steps that carry the agents to the link file, for a later isolator."""
@@ -235,17 +238,19 @@ class Agents:
         """Start agents on nodes without one: together at first, later each by itself.
 
         A step with a lost node starts on none of its nodes, and a node whose agent does not come back is lost
-        by silence. So later steps have one node each, at most ``REVIVALS`` for each node.
+        by silence. So nodes whose agents were heard get a step without the others, of which one may have died
+        unheard. Later steps have one node each, at most ``REVIVALS`` for each node.
         """
         self._relaunch = None
         absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
-        if not self._relaunched:
-            self._relaunched = True
-            if absent:
-                self._begin(absent)
+        if self._again is None:
+            self._again = {}
+            for heard in (True, False):
+                if nodes := tuple(node for node in absent if self.silence.present(node) is heard):
+                    self._again |= dict.fromkeys(nodes, self._begin(nodes))
             return
         for node in absent:
-            if not self._carried(node):
+            if not (_runs(self._again.get(node)) or self._carried(node)):
                 self._revive(node)
         if any(len(self._revived.get(node, ())) < REVIVALS for node in absent):
             self._relaunch = now + RELAUNCH_AFTER
@@ -263,8 +268,7 @@ class Agents:
 
     def _carried(self, node: str) -> bool:
         """Whether a step of the node alone runs, which carries an agent or starts one."""
-        steps = self._revived.get(node, [])
-        return bool(steps) and steps[-1].poll() is None
+        return _runs(next(reversed(self._revived.get(node, ())), None))
 
     def _complain(self, why: str) -> None:
         if not self._complained:
@@ -457,6 +461,10 @@ class Agents:
         self._server.close()
         self.leases.close()
         self._link.unlink(missing_ok=True)
+
+
+def _runs(step: Step | None) -> bool:
+    return step is not None and step.poll() is None
 
 
 def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
