@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whesl.lab.execution.progress_interface import Silent
 from whesl.lab.reproductions import registry
-from whesl.lab.results.parquet_csv_json_writers import markdown
+from whesl.lab.results.report_tables import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

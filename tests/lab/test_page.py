@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from whesl.lab.results import figures
-from whesl.lab.results.page import Lines, Page, Section, write_page
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results import report_figures
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_page import Lines, Page, Section, write_page
+from whesl.lab.results.report_tables import Table
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
 from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
@@ -68,14 +69,14 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("ground", ["#ffffff", "#181f28"])
 def test_colours_stand_out_on_light_and_on_dark(ground: str) -> None:
-    for colour in figures.COLOURS:
+    for colour in report_figures.COLOURS:
         high, low = sorted((luminance(colour), luminance(ground)), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 3, colour
 
 
 @pytest.mark.parametrize("figure", [LINES, BARS], ids=lambda figure: figure.name)
 def test_a_figure_in_both_forms(tmp_path: Path, figure: Figure) -> None:
-    vector, raster = figures.write_figure(tmp_path, figure)
+    vector, raster = report_figures.write_figure(tmp_path, figure)
     assert raster.read_bytes().startswith(b"\x89PNG")
     before = vector.read_bytes(), raster.read_bytes()
     text = before[0].decode()
@@ -85,7 +86,7 @@ def test_a_figure_in_both_forms(tmp_path: Path, figure: Figure) -> None:
     assert not re.search(r'(?:href|src)="(?!#)', text), "nothing is loaded"
     shown = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {series.label for series in figure.series} <= set(shown)
-    figures.write_figure(tmp_path, figure)
+    report_figures.write_figure(tmp_path, figure)
     assert (vector.read_bytes(), raster.read_bytes()) == before, "the same numbers give the same bytes"
 
 
@@ -93,7 +94,7 @@ def test_a_figure_in_both_forms(tmp_path: Path, figure: Figure) -> None:
 def test_logarithmic_axes_have_plain_numbers(tmp_path: Path) -> None:
     """Their labels were shown as the TeX that matplotlib writes powers of ten in."""
     line = Series("said", [0.0001, 0.001, 0.1], [0.001, 0.01, 0.1], dashed=True)
-    vector, _ = figures.write_figure(tmp_path, Figure("log", "Said", "x", "y", [line], log="xy"))
+    vector, _ = report_figures.write_figure(tmp_path, Figure("log", "Said", "x", "y", [line], log="xy"))
     texts = [element.text for element in ElementTree.parse(vector).iter() if element.text]
     assert "0.001" in texts
     assert not [text for text in texts if "math" in text]

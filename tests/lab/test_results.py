@@ -15,8 +15,8 @@ import pytest
 from pyarrow import parquet
 
 from whesl.files.whole_file import whole, write_text
-from whesl.lab.results import parquet_csv_json_writers
-from whesl.lab.results.table_and_figure_records import Table
+from whesl.lab.results.jobs_parquet_and_summary_json import Ragged, write_jobs, write_summary
+from whesl.lab.results.report_tables import Table, write_table
 from whesl.model.errors import WheslError
 
 
@@ -24,10 +24,10 @@ def test_jobs_are_written_with_their_nodes(tmp_path: Path) -> None:
     columns: dict[str, Any] = {
         "job": np.array([1, 2, 3]),
         "start": np.array([0.0, 1.5, np.nan]),
-        "nodes": parquet_csv_json_writers.Ragged(np.array([0, 2, 3, 3]), np.array([4, 7, 4], dtype=np.int32)),
+        "nodes": Ragged(np.array([0, 2, 3, 3]), np.array([4, 7, 4], dtype=np.int32)),
         "killed": np.array([False, True, False]),
     }
-    path = parquet_csv_json_writers.write_jobs(tmp_path, columns, {"policy": "easy"})
+    path = write_jobs(tmp_path, columns, {"policy": "easy"})
     read = parquet.read_table(path)
     assert read.column_names == ["job", "start", "nodes", "killed"]
     assert read.column("nodes").to_pylist() == [[4, 7], [4], []]
@@ -37,7 +37,7 @@ def test_jobs_are_written_with_their_nodes(tmp_path: Path) -> None:
 
 def test_a_summary_has_json_of_all_numbers(tmp_path: Path) -> None:
     given = {"jobs": np.int64(3), "wait": np.float64(1.5), "bad": math.nan, "of": np.array([1.0, np.inf])}
-    path = parquet_csv_json_writers.write_summary(tmp_path, given)
+    path = write_summary(tmp_path, given)
     assert json.loads(path.read_text()) == {"jobs": 3, "wait": 1.5, "bad": None, "of": [1.0, None]}
 
 
@@ -45,7 +45,7 @@ def test_a_table_in_both_forms(tmp_path: Path) -> None:
     table = Table(
         "waits", "Waits", ("policy", "wait (s)", "ok"), [("a|b", 12345.678, True), ("c", None, False)]
     )
-    markdown, csv = parquet_csv_json_writers.write_table(tmp_path, table)
+    markdown, csv = write_table(tmp_path, table)
     assert markdown.read_text() == (
         "# Waits\n\n| policy | wait (s) | ok |\n| --- | --- | --- |\n"
         "| a\\|b | 12,346 | yes |\n| c | - | no |\n"
@@ -61,13 +61,13 @@ def test_a_full_disk_loses_nothing_that_was_finished(
     """The new file's temporary name leads to a device that is full, as on a real one."""
     path = tmp_path / "jobs.parquet"
     columns = {"job": np.arange(100_000)}
-    parquet_csv_json_writers.write_jobs(tmp_path, columns)
+    write_jobs(tmp_path, columns)
     before = path.read_bytes()
     beside = tmp_path / f".jobs.parquet.{os.getpid()}"
     beside.symlink_to("/dev/full")
     with pytest.raises(WheslError, match=r"cannot write .*jobs\.parquet: No space left"):
         if write is None:
-            parquet_csv_json_writers.write_jobs(tmp_path, {"job": np.arange(200_000) * 7919 % 104_729})
+            write_jobs(tmp_path, {"job": np.arange(200_000) * 7919 % 104_729})
         else:
             write(path)
     assert path.read_bytes() == before

@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from whesl.lab.replay.policy_comparison import candidate as candidate
     from whesl.lab.replay.policy_comparison import replay as replay_case
     from whesl.lab.replay.savings_bootstrap import savings as savings
-    from whesl.lab.results.figures import write_figure as write_figure
-    from whesl.lab.results.page import Page as Page
-    from whesl.lab.results.page import Section as Section
-    from whesl.lab.results.page import write_page as write_page
-    from whesl.lab.results.parquet_csv_json_writers import write_jobs as write_jobs
-    from whesl.lab.results.parquet_csv_json_writers import write_summary as write_summary
-    from whesl.lab.results.parquet_csv_json_writers import write_table as write_table
-    from whesl.lab.results.table_and_figure_records import Figure as Figure
-    from whesl.lab.results.table_and_figure_records import Series as Series
-    from whesl.lab.results.table_and_figure_records import Table as Table
+    from whesl.lab.results.jobs_parquet_and_summary_json import write_jobs as write_jobs
+    from whesl.lab.results.jobs_parquet_and_summary_json import write_summary as write_summary
+    from whesl.lab.results.report_figures import Figure as Figure
+    from whesl.lab.results.report_figures import Series as Series
+    from whesl.lab.results.report_figures import write_figure as write_figure
+    from whesl.lab.results.report_page import Page as Page
+    from whesl.lab.results.report_page import Section as Section
+    from whesl.lab.results.report_page import write_page as write_page
+    from whesl.lab.results.report_tables import Table as Table
+    from whesl.lab.results.report_tables import write_table as write_table
     from whesl.lab.simulators.cluster.measures import measures as measures
     from whesl.lab.simulators.cluster.measures import outcome as outcome
     from whesl.lab.simulators.cluster.python_event_loop import simulate as simulate_policy

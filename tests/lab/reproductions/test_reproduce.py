@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from whesl.cli.group import cli
 from whesl.lab.reproductions import registry
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.model.errors import UsageError
 
 RUNS: list[str] = []

@@ -12,7 +12,7 @@ from whesl.cli.lab.progress import shown
 from whesl.cli.options import EXISTING, FOLDER, JSON, QUIET
 from whesl.cli.parameters import argument, option, parameters, required
 from whesl.lab.campaigns import plan, run, summary
-from whesl.lab.results.parquet_csv_json_writers import as_json
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json
 
 
 @click.command()

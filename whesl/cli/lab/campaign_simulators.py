@@ -91,7 +91,7 @@ def _measures(
     kind: str, own: Callable[[dict[str, Any], int], dict[str, Any]], parameters: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Call a user's own simulator; any exception in it is an error of its cell only."""
-    from whesl.lab.results.parquet_csv_json_writers import plain
+    from whesl.lab.results.jobs_parquet_and_summary_json import plain
 
     try:
         found = own(parameters, seed)

@@ -9,9 +9,10 @@ import click
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, JSON, QUIET, seed_option
 from whesl.cli.parameters import option, parameters
-from whesl.lab.results.folder_of_tables_and_figures import write_results
-from whesl.lab.results.page import Page, Section
-from whesl.lab.results.parquet_csv_json_writers import as_json, markdown
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json
+from whesl.lab.results.report_folder import write_results
+from whesl.lab.results.report_page import Page, Section
+from whesl.lab.results.report_tables import markdown
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
 from whesl.lab.simulators.checkpoints.machine_and_application_files import Failures, Machine, load, shipped

@@ -43,8 +43,9 @@ def cloud(
     from whesl.lab.reproductions import results_page
     from whesl.lab.reproductions.cloud import reproduce
     from whesl.lab.reproductions.runner import Outcome
-    from whesl.lab.results.folder_of_tables_and_figures import write_results
-    from whesl.lab.results.parquet_csv_json_writers import as_json, markdown, plain
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json, plain
+    from whesl.lab.results.report_folder import write_results
+    from whesl.lab.results.report_tables import markdown
     from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
 
     progress = shown(quiet=quiet)

@@ -62,8 +62,8 @@ def grid(
     """
     from whesl.lab.readers import swf
     from whesl.lab.readers.failures import told
-    from whesl.lab.results.parquet_csv_json_writers import as_json, markdown, write_summary
-    from whesl.lab.results.table_and_figure_records import Table
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json, write_summary
+    from whesl.lab.results.report_tables import Table, markdown
     from whesl.lab.simulators.grid import simulation
     from whesl.lab.simulators.grid.audit import audit
     from whesl.lab.simulators.grid.cluster_files import grid as machines_of
@@ -217,7 +217,7 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from whesl.lab.results.parquet_csv_json_writers import Ragged, write_jobs
+    from whesl.lab.results.jobs_parquet_and_summary_json import Ragged, write_jobs
 
     offsets = np.concatenate([[0], np.cumsum(outcome.part_count)])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], outcome.part_count)

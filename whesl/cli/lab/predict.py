@@ -59,7 +59,7 @@ def predict(
     from whesl.lab.predictor_evaluation import catalogue, report
     from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
     from whesl.lab.readers.failures import read
-    from whesl.lab.results.parquet_csv_json_writers import as_json
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json
 
     chosen = predictors.split(",") if predictors else catalogue.DEFAULT
     asked = [catalogue.asked(name) for name in dict.fromkeys(chosen)]
@@ -99,7 +99,7 @@ def predict(
 
 def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures: Path, split: str) -> None:
     from whesl.lab.predictor_evaluation import report
-    from whesl.lab.results.folder_of_tables_and_figures import write_results
+    from whesl.lab.results.report_folder import write_results
     from whesl.prediction.failures.predictor_files import save
 
     for score in evaluation.scores:
@@ -113,7 +113,7 @@ def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures:
 
 def _show(loaded: Loaded, evaluation: Evaluation) -> None:
     from whesl.lab.predictor_evaluation import report
-    from whesl.lab.results.parquet_csv_json_writers import markdown
+    from whesl.lab.results.report_tables import markdown
 
     for line, why in loaded.malformed[:3]:
         click.echo(f"line {line}: {why}", err=True)

@@ -18,8 +18,9 @@ from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
 from whesl.lab.replay.policy_comparison import Replay, candidate
 from whesl.lab.replay.policy_comparison import replay as run
-from whesl.lab.results.folder_of_tables_and_figures import write_results
-from whesl.lab.results.parquet_csv_json_writers import as_json, markdown, write_jobs
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json, write_jobs
+from whesl.lab.results.report_folder import write_results
+from whesl.lab.results.report_tables import markdown
 from whesl.model.errors import UsageError
 
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")

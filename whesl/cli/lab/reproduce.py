@@ -12,7 +12,7 @@ from whesl.cli.options import FOLDER, QUIET
 from whesl.cli.parameters import argument, option, parameters
 from whesl.lab.reproductions import registry, runner
 from whesl.lab.reproductions import results_page as pages
-from whesl.lab.results.parquet_csv_json_writers import as_json, plain
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json, plain
 from whesl.model.errors import UsageError
 from whesl.prediction import compile_choice
 

@@ -69,7 +69,7 @@ def schedule(
     work, excluded = simulation_records.workload(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
-    from whesl.lab.results.parquet_csv_json_writers import as_json
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json
     from whesl.lab.simulators.cluster.simulation import simulate
     from whesl.lab.simulators.cluster.simulation_records import spans
 
@@ -147,7 +147,7 @@ def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> His
 
 
 def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
-    from whesl.lab.results.parquet_csv_json_writers import Ragged, write_jobs, write_summary
+    from whesl.lab.results.jobs_parquet_and_summary_json import Ragged, write_jobs, write_summary
     from whesl.lab.simulators.cluster.measures import nodes_held
 
     rows = result.outcome

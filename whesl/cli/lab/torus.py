@@ -64,8 +64,8 @@ def torus(
     """
     from whesl.lab.readers import swf
     from whesl.lab.readers.failures import told
-    from whesl.lab.results.parquet_csv_json_writers import as_json, markdown, write_summary
-    from whesl.lab.results.table_and_figure_records import Table
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json, write_summary
+    from whesl.lab.results.report_tables import Table, markdown
     from whesl.lab.simulators.torus import simulation
     from whesl.lab.simulators.torus.audit import audit
     from whesl.lab.simulators.torus.thinning import rate
@@ -209,7 +209,7 @@ def _truth(
 def _write(out: Path, geometry: Torus, work: Workload, outcome: Outcome, policy: str) -> None:
     import numpy as np
 
-    from whesl.lab.results.parquet_csv_json_writers import Ragged, write_jobs
+    from whesl.lab.results.jobs_parquet_and_summary_json import Ragged, write_jobs
     from whesl.placement.policies.torus.boxes import members
 
     nodes = [members(geometry, box) for box in outcome.box]

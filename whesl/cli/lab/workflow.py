@@ -93,8 +93,8 @@ def workflow(
         compile_choice.in_plain_python()
 
     from whesl.lab.predictor_evaluation import catalogue
-    from whesl.lab.results.parquet_csv_json_writers import as_json, markdown
-    from whesl.lab.results.table_and_figure_records import Table
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json
+    from whesl.lab.results.report_tables import Table, markdown
     from whesl.lab.simulators.workflow.audit import audit
     from whesl.lab.simulators.workflow.simulate import simulate
     from whesl.lab.simulators.workflow.workload import workload
@@ -193,7 +193,7 @@ def _write(
     """Write a run's files; the summary is written last."""
     import numpy as np
 
-    from whesl.lab.results.parquet_csv_json_writers import write_jobs, write_parquet, write_summary
+    from whesl.lab.results.jobs_parquet_and_summary_json import write_jobs, write_parquet, write_summary
 
     metadata = {"policy": outcome.policy, "predictor": outcome.predictor}
     attempts = outcome.attempts

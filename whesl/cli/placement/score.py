@@ -39,7 +39,8 @@ def score(
     verdict on it is positive, not-positive or too-little: by failures, precision, and node-hours withheld and
     saved.
     """
-    from whesl.lab.results.parquet_csv_json_writers import as_json, markdown
+    from whesl.lab.results.jobs_parquet_and_summary_json import as_json
+    from whesl.lab.results.report_tables import markdown
     from whesl.placement.site.history import report, rolling, scoring
 
     found = gathered(read)
@@ -61,7 +62,7 @@ def score(
     table = report.table(done.rolled, done.chosen)
     summary = report.summary(found, done)
     if out is not None:
-        from whesl.lab.results.folder_of_tables_and_figures import write_results
+        from whesl.lab.results.report_folder import write_results
 
         figures = report.figures(done.rolled, done.chosen)
         write_results(out, [table], figures, summary, report.page(found, done))

@@ -8,7 +8,7 @@ import msgspec
 
 from whesl import __version__
 from whesl.files.whole_file import write_text
-from whesl.lab.results.parquet_csv_json_writers import as_json
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json
 
 if TYPE_CHECKING:
     from pathlib import Path

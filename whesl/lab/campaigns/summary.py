@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit  # quantiles of Student's t
 
-from whesl.lab.results.folder_of_tables_and_figures import write_results
-from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.parquet_csv_json_writers import write_parquet, write_table
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.jobs_parquet_and_summary_json import write_parquet
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_folder import write_results
+from whesl.lab.results.report_page import Lines, Page, Section
+from whesl.lab.results.report_tables import Table, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

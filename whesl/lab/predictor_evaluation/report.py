@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.lab.predictor_evaluation.evaluation import Evaluation, Judged, Score
-from whesl.lab.results.page import Page, Section
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_page import Page, Section
+from whesl.lab.results.report_tables import Table
 from whesl.prediction.failures import failure_time_distributions
 from whesl.prediction.failures.learned import LearnedPredictor
 from whesl.prediction.failures.periodic_and_survival_prediction import Filtered

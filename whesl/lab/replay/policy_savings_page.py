@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_page import Lines, Page, Section
+from whesl.lab.results.report_tables import Table
 
 if TYPE_CHECKING:
     from whesl.lab.replay.policy_comparison import Answer, Replay

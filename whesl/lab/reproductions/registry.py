@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from whesl.lab.execution.progress_interface import Progress, Silent
-from whesl.lab.results.table_and_figure_records import Figure, Table
+from whesl.lab.results.report_figures import Figure
+from whesl.lab.results.report_tables import Table
 from whesl.model.errors import UsageError
 
 # The module of each experiment, which registers the experiment with ``@experiment``.

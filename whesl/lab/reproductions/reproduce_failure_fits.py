@@ -12,7 +12,8 @@ from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
 from whesl.lab.readers.failures import periods as windows
 from whesl.lab.readers.failures import read
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Cell, Figure, Table
+from whesl.lab.results.report_figures import Figure
+from whesl.lab.results.report_tables import Cell, Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Site, machines
 from whesl.prediction.failures import failure_time_distributions, periodic_and_survival_prediction
 from whesl.prediction.failures.periodic_failures import cycles, detect

@@ -8,8 +8,8 @@ from typing import Literal
 
 from whesl.lab.reproductions.registry import Finding
 from whesl.lab.reproductions.runner import Outcome, summed
-from whesl.lab.results.page import Lines, Page, Part, Section, write_page
-from whesl.lab.results.table_and_figure_records import Table
+from whesl.lab.results.report_page import Lines, Page, Part, Section, write_page
+from whesl.lab.results.report_tables import Table
 
 HOLDS = {True: "holds", False: "does not hold", None: "cannot be shown here"}
 

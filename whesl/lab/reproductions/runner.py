@@ -18,9 +18,10 @@ from whesl.lab.execution import worker_processes
 from whesl.lab.execution.progress_interface import Progress, Silent
 from whesl.lab.reproductions import registry
 from whesl.lab.reproductions.registry import Finding, Report
-from whesl.lab.results.folder_of_tables_and_figures import write_results
-from whesl.lab.results.parquet_csv_json_writers import as_json, plain
-from whesl.lab.results.table_and_figure_records import Figure, Table
+from whesl.lab.results.jobs_parquet_and_summary_json import as_json, plain
+from whesl.lab.results.report_figures import Figure
+from whesl.lab.results.report_folder import write_results
+from whesl.lab.results.report_tables import Table
 from whesl.model.errors import WheslError
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from whesl.lab.reproductions.checkpoints.reproduce import SOURCE, bench_of
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.checkpoints import studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
 from whesl.lab.simulators.checkpoints.machine_and_application_files import Application

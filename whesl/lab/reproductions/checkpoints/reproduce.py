@@ -6,7 +6,8 @@ import re
 
 from whesl.lab.reproductions.checkpoints import migration_break_even
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.checkpoints import prediction_lead_times, studies
 from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction, times
 from whesl.lab.simulators.checkpoints.machine_and_application_files import Application, Leads, Machine, load

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.lab.reproductions.registry import Finding
-from whesl.lab.results.table_and_figure_records import Cell, Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Cell, Table
 from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, BICER, CLOUD, PARSL, WITHOUT, Row
 
 SOURCE = "HPC+Cloud, section 3.5.2"

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from whesl.lab.reproductions.cloud.observation_checks import Rows
 from whesl.lab.reproductions.registry import Finding
-from whesl.lab.results.table_and_figure_records import Cell, Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Cell, Table
 from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, ASKED, OURS
 
 # Largest difference, chosen in advance, between the mean stated probability and the share of met deadlines.

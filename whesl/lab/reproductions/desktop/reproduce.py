@@ -8,7 +8,8 @@ import numpy as np
 
 from whesl.lab.reproductions.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, Site
 
 _DOCUMENT = "FFP"

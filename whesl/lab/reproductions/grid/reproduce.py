@@ -11,7 +11,8 @@ import numpy as np
 
 from whesl.files.packed_text import text
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.grid import cluster_eligibility, failure_records, simulation
 from whesl.lab.simulators.grid.cluster_files import Cluster, grid, read
 from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages

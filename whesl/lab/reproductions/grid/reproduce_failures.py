@@ -9,7 +9,7 @@ import numpy as np
 
 from whesl.lab.reproductions.grid.reproduce import COLUMNS, SEEDS, SOURCE, mean_of, metacentrum_data, row_of
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Table
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.grid import failure_records, generated_failures, simulation
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.torus import simulation
 from whesl.lab.simulators.torus.event_loop import Jobs
 from whesl.lab.simulators.torus.measures import Measures

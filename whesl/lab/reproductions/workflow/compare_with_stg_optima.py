@@ -14,7 +14,7 @@ from whesl.files.packed_text import text
 from whesl.lab.readers import stg
 from whesl.lab.readers.workflow_graph import Graph
 from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
-from whesl.lab.results.table_and_figure_records import Cell, Table
+from whesl.lab.results.report_tables import Cell, Table
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
 from whesl.placement.policies.list_scheduling import FIFO, RANK_HYBD

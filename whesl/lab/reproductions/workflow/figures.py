@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from whesl.lab.reproductions.registry import Finding, Report
 from whesl.lab.reproductions.workflow.failure_aware_evaluation import LEVELS, MIXED_LEVELS, Plan, Row
-from whesl.lab.results.table_and_figure_records import Cell, Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Cell, Table
 
 _ALL = (0.0, *LEVELS, 1.0)
 _HOUR = 3600.0

@@ -7,7 +7,7 @@ from whesl.lab.reproductions.registry import Finding, Inputs, Report, experiment
 from whesl.lab.reproductions.workflow.example import example
 from whesl.lab.reproductions.workflow.failure_aware_evaluation import Plan, Row, one_window, windows
 from whesl.lab.reproductions.workflow.figures import report
-from whesl.lab.results.table_and_figure_records import Table
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.workflow.audit import audit
 from whesl.lab.simulators.workflow.generate import Shape
 from whesl.lab.simulators.workflow.simulate import simulate

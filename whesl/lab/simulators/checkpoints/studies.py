@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from whesl.lab.execution.progress_interface import Progress
-from whesl.lab.results.table_and_figure_records import Figure, Series, Table
+from whesl.lab.results.report_figures import Figure, Series
+from whesl.lab.results.report_tables import Table
 from whesl.lab.simulators.checkpoints.evaluate import Setting, Summary, evaluate, reduction
 from whesl.lab.simulators.checkpoints.machine_and_application_files import Application, Failures, Machine
 from whesl.lab.simulators.checkpoints.published_values import MODELS

@@ -11,8 +11,9 @@ import numpy as np
 
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.lab.predictor_evaluation.report import cell, drawn, scored
-from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.table_and_figure_records import Figure, Table
+from whesl.lab.results.report_figures import Figure
+from whesl.lab.results.report_page import Lines, Page, Section
+from whesl.lab.results.report_tables import Table
 from whesl.placement.site.history import rolling
 from whesl.placement.site.history.rolling import Rolled
 from whesl.placement.site.history.site_history import SiteHistory

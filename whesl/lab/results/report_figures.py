@@ -1,4 +1,4 @@
-"""Figures as SVG and PNG, in colours that can be distinguished on light and dark backgrounds.
+"""Figures as data, and as SVG and PNG in colours that can be distinguished on light and dark backgrounds.
 
 An SVG draws text and axes in the page's text colour, so one file serves both backgrounds; a PNG has its own
 background. Files contain no dates, so equal numbers give equal bytes.
@@ -10,12 +10,12 @@ import io
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 from whesl.files.whole_file import write_bytes, write_text
-from whesl.lab.results.table_and_figure_records import Figure, Series
 
 # Each colour has a contrast of at least 3 to white and to the dark page's #181f28 (WCAG 2.1).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
@@ -38,6 +38,51 @@ _SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "text.parse_math": False,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One line, set of points or set of bars of a figure.
+
+    Attributes:
+        label: the label in the legend.
+        x: horizontal positions, or names of the groups of bars.
+        y: values, as many as ``x``.
+        low, high: ends of an interval around each ``y``; empty for no intervals.
+        dashed: whether the line is dashed, as for a document's printed values beside measured values.
+    """
+
+    label: str
+    x: Sequence[float | str]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of results.
+
+    Attributes:
+        name: base name of the figure's files, in lower case with hyphens.
+        title: a title of one line that describes the content.
+        x: label of the horizontal axis, with the unit.
+        y: label of the vertical axis, with the unit.
+        series: the lines, sets of points or sets of bars, in the order of the legend.
+        kind: lines with marks, points, steps, or bars in groups.
+        log: the logarithmic axes: "", "x", "y" or "xy".
+        marks: (x, label) of each vertical line.
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    kind: Literal["line", "points", "steps", "bars"] = "line"
+    log: Literal["", "x", "y", "xy"] = ""
+    marks: Sequence[tuple[float, str]] = field(default=())
 
 
 def write_figure(out: Path, figure: Figure) -> tuple[Path, Path]:

@@ -13,8 +13,8 @@ from xml.etree.ElementTree import Element
 
 from whesl import __version__
 from whesl.files.whole_file import write_text
-from whesl.lab.results.parquet_csv_json_writers import shown
-from whesl.lab.results.table_and_figure_records import Figure, Table
+from whesl.lab.results.report_figures import Figure
+from whesl.lab.results.report_tables import Table, shown
 from whesl.report import markup
 from whesl.report.markup import el
 
@@ -86,7 +86,7 @@ def html(page: Page) -> str:
     tiles = el("dl", *cells, class_="tiles") if page.tiles else None
     main = el("main", header, tiles, *map(_section, page.sections))
     made = f"Made by WHESL {__version__} at {time.strftime('%Y-%m-%d %H:%M:%S')}."
-    style = resources.files("whesl.lab.results").joinpath("page.css").read_text(encoding="utf-8")
+    style = resources.files("whesl.lab.results").joinpath("report_page.css").read_text(encoding="utf-8")
     return markup.page(page.title, main, el("footer", el("p", made)), style=style)
 
 
@@ -107,7 +107,7 @@ def _part(part: Part) -> Iterable[Element]:
     elif isinstance(part, Table):
         yield from _table(part)
     else:
-        from whesl.lab.results.figures import inline
+        from whesl.lab.results.report_figures import inline
 
         drawn = inline(part)
         for element in drawn.iter():

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whesl.lab.results.figures import write_figure
-from whesl.lab.results.page import Page, write_page
-from whesl.lab.results.parquet_csv_json_writers import write_summary, write_table
-from whesl.lab.results.table_and_figure_records import Figure, Table
+from whesl.lab.results.jobs_parquet_and_summary_json import write_summary
+from whesl.lab.results.report_figures import Figure, write_figure
+from whesl.lab.results.report_page import Page, write_page
+from whesl.lab.results.report_tables import Table, write_table
 
 
 def write_results(
