@@ -172,7 +172,7 @@ ALLOWED: dict[str, set[str]] = {
     "prediction/failures": {"files", "model", "prediction"},
     "prediction/free_nodes": {"model", "prediction", "prediction/failures"},
     "prediction/log_chains": {"files", "language", "model", "prediction/failures", "runtime/detect"},
-    "report": {"files", "model", "runtime/journal"},
+    "report": {"files", "model", "runtime/journal", "runtime/operations"},
     "runtime/coordinator": {
         "files",
         "language",

@@ -9,7 +9,8 @@ import pytest
 
 from tests.language.test_command import call
 from tests.report.records import home
-from whesl.model.evidence import Advice, Cause, CauseClass
+from whesl.model.evidence import Advice, Cause, CauseClass, Evidence, LastLines, Raised
+from whesl.model.outcomes import FUNCTION_RAISED
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
 from whesl.report import overview_forms
@@ -17,6 +18,7 @@ from whesl.report.exception_row import ExceptionRow
 from whesl.report.overview import overview
 from whesl.report.report_records import Assumptions, Report, Run, TaskRow, Totals
 from whesl.report.task_row_from_records import TaskFold
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.isolator_records import Attempt, Finished, Launched
 
 DAY = 86400.0
@@ -85,6 +87,50 @@ def test_failures_are_summed_up_over_workflows() -> None:
     assert (bug.what, bug.lost, bug.avoidable) == ("segfault/app-bug", 2, 0), "no restart mends it"
     assert (found.lost, found.saved, found.avoidable) == (16, 0.5, 12)
     assert found.nodes == {"n07": 2, "n01": 2}
+
+
+@pytest.mark.parametrize(
+    ("line", "nodes", "blamed"),
+    [
+        ("srun: error: Node failure on n05", ("n04", "n05"), {"n05": 1}),
+        ("boom", ("n04", "n05"), {}),
+        ("boom", ("n04",), {"n04": 1}),
+    ],
+)
+def test_a_failure_is_that_of_the_node_which_its_evidence_blames(
+    line: str, nodes: tuple[str, ...], blamed: dict[str, int]
+) -> None:
+    """The host on which the log was read had all failures of the month."""
+    fold = TaskFold(Task(id="w/a", step="s"), {})
+    seen = Evidence(kind="log", time=12.0, node="n04", line=line)
+    raised = Raised(exception="CRASH", task="w/a", attempt=1, ordinal=1, time=12.0, evidence=(seen,))
+    for time, record in (
+        (10.0, Attempt(attempt=1, token="t", nodes=nodes, configuration_version=1)),
+        (11.0, Launched(attempt=1, pid=1, started=1)),
+        (12.0, records.Raised(raised=raised)),
+    ):
+        fold.take(record, time)
+    (found,) = overview([report(fold.row, exceptions=tuple(fold.raised()))], 0, DAY).failures
+    assert found.nodes == blamed
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (("    solve(x)", "grid.SolverError: step 3", "hint: smaller steps"), "grid.SolverError"),
+        (
+            ("Traceback (most recent call last):", '  File "<stdin>", line 1', "KeyboardInterrupt"),
+            "KeyboardInterrupt",
+        ),
+        (("hint: smaller steps", "note: none"), "status 214"),
+    ],
+)
+def test_a_function_failed_by_the_type_of_its_exception(lines: tuple[str, ...], what: str) -> None:
+    row = task("w/f", "failed", 100.0, 1)
+    row.exit_code = row.runs[-1].exit_code = FUNCTION_RAISED
+    row.runs[-1].last = LastLines(stderr=lines)
+    (found,) = overview([report(row)], 0, DAY).failures
+    assert (found.what, found.ruled) == (what, False)
 
 
 def test_the_host_of_a_task_on_one_node_is_that_of_its_failure() -> None:

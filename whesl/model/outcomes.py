@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+FUNCTION_RAISED = 214  # exit status of a function's process after an exception without another attempt
+
 
 class TextEnum(str, Enum):
     """Base: in text, a member is its value."""

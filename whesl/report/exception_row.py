@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence, LastLines, explain
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
+from whesl.runtime.operations.suspect_node import find_suspect
 
 # Outcomes of exceptions whose recovery has not ended.
 UNDECIDED = frozenset({"open", "paused", "escalated"})
@@ -15,6 +17,7 @@ _OTHERS = 8
 class ExceptionRow(msgspec.Struct, kw_only=True):
     """One exception. Times are seconds; ``time`` is since the epoch; None: did not happen or not known.
 
+    ``node``: the node that the evidence blames, or the only node of the attempt; '' where it is not known.
     ``stacks``: the file with the stacks of the hung processes. ``others``: further evidence, in words.
     ``job``: the scheduler's job in which it was raised. ``last``: the failed attempt's last lines of output.
     ``because``: the sign that the restarted attempt got past the failure. ``ended``: when the task's job
@@ -73,12 +76,13 @@ def noted(step: str, note: str) -> str:
     return f"{name if because and because.removesuffix(')') in note else step}: {note}"
 
 
-def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
+def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...], nodes: tuple[str, ...]) -> None:
     """Put the main evidence into the row: the first line of output, else the first evidence.
 
     Args:
         row: the row.
         evidence: the evidence.
+        nodes: the attempt's nodes, () where they are not known.
     """
     if not evidence:
         return
@@ -89,5 +93,7 @@ def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
     row.others = [text for item in others if (text := explain(item.kind, item.line, item.detail))][:_OTHERS]
     told_of = ("node", "heartbeat", "job-exception", "external", "predicted")
     about = next((item.node for item in evidence if item.node and item.kind in told_of), "")
-    row.node = about or main.node
+    # The host on which a line was read is not the node at fault, unless there is no other node.
+    host = main.node if len(nodes) <= 1 else ""
+    row.node = about or find_suspect(evidence, NodeSet(active=nodes)).node or host
     row.detail = next((item.detail for item in evidence if item.detail), "")[:2000]

@@ -5,26 +5,32 @@ Pure: it sums up the reports of workflows. A node-hour is an hour of one node of
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import msgspec
 from msgspec.structs import replace
 
 from whesl.model.evidence import HELPS, Advice, Cause, explain, shortened
+from whesl.model.outcomes import FUNCTION_RAISED
 from whesl.model.states import TaskState
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.report_records import Report, TaskRow
-from whesl.report.text_report import died_of
+from whesl.report.text_report import died_of, printed_last
 
 _HOUR = 3600.0
 _LINE = 160
+_TYPE = re.compile(r"([A-Za-z_][\w.]*)(?::|$)")
 _RESTARTABLE = frozenset({Advice.SAME_NODES, Advice.OTHER_NODES, Advice.OTHER_RESOURCES})
 _WELL = frozenset({"recovered", "completed"})
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of failure: an exception of the rules, or the cause of a failure that no rule saw.
+
+    The cause of a function's failure is the type of the exception that it has raised.
 
     ``times``: the number of failures. ``recovered``: the number of recovered ones. ``tasks``: the number of
     tasks. ``lost``: node-hours of the ended attempts. ``saved``: node-hours that recoveries saved.
@@ -92,7 +98,7 @@ def overview(reports: Iterable[Report], since: float, until: float) -> Overview:
         for row in present.values():
             if row.state == TaskState.FAILED.value and row.task not in ruled:
                 cause = died_of(row)
-                key = (cause.cause.value if cause else f"status {row.exit_code}", False)
+                key = (cause.cause.value if cause else _raised(row) or f"status {row.exit_code}", False)
                 lost = _node_hours(row, since, until)
                 failures[key] = _with_failed(_of(failures, key), cause, row, lost, until)
     found = sorted(failures.values(), key=lambda each: (-each.lost, -each.times, each.what))
@@ -145,6 +151,17 @@ def _with_failed(failure: Failure, cause: Cause | None, row: TaskRow, lost: floa
     )
     why = cause.text or cause.sentence if cause is not None else row.reason
     return _noted(counted, (cause.node if cause is not None else "") or row.node, why, row.ended or until)
+
+
+def _raised(row: TaskRow) -> str:
+    """Return the type of the exception that a function has raised, as the end of its traceback names it."""
+    if row.exit_code != FUNCTION_RAISED:
+        return ""
+    last = printed_last(row)
+    lines = last.stderr or last.stdout
+    # The lines of a traceback are indented, and the exception's own line is the first one behind them.
+    types = (_TYPE.match(line) for before, line in pairwise(lines) if before.startswith(" "))
+    return next((found[1] for found in types if found), "")
 
 
 def _noted(failure: Failure, node: str, why: str, time: float) -> Failure:

@@ -58,6 +58,7 @@ class TaskFold:
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
         self._claim = self._job = ""
+        self._nodes: tuple[str, ...] = ()  # of the newest attempt
         self._attempts_before: int | None = (
             0  # in starts of the job that numbered them apart; None: not known yet
         )
@@ -80,6 +81,7 @@ class TaskFold:
                 row.nodes = len(record.nodes.active) or row.nodes
             case isolator_records.Attempt():
                 self._count_attempt(record.attempt)
+                self._nodes = record.nodes
                 row.nodes = len(record.nodes) or row.nodes
                 row.node = record.nodes[0] if len(record.nodes) == 1 else ""
             case isolator_records.Launched():
@@ -298,7 +300,7 @@ class TaskFold:
             time=time,
             transformed_from=raised.transformed_from,
         )
-        put_evidence(row, raised.evidence)
+        put_evidence(row, raised.evidence, self._nodes)
         if self.row.runs and self.row.runs[-1].attempt == raised.attempt:
             row.last = self.row.runs[-1].last
         if self._attempt_started is not None:

@@ -29,6 +29,7 @@ from whesl.managers.resource.single_host import HostAllocation
 from whesl.model import home as places
 from whesl.model.digest import hexdigest
 from whesl.model.errors import WheslError
+from whesl.model.outcomes import FUNCTION_RAISED
 from whesl.runtime.functions import fork_server, function_process, rules
 from whesl.runtime.isolator import __main__ as isolator
 from whesl.runtime.isolator.launch import (
@@ -159,7 +160,7 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     described, _ = setup_json.job(asked, msgspec.to_builtins(setup), _streams(), request.directory)
     job = msgspec.convert(described, Job)
     first = first_attempt.beginning(job, directory)
-    job = msgspec.structs.replace(job, first=first, raised=rules.RAISED)
+    job = msgspec.structs.replace(job, first=first, raised=FUNCTION_RAISED)
     lock = directory.lock(setup)
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     gate = os.pipe()

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from whesl.model.outcomes import FUNCTION_RAISED
 from whesl.runtime.functions import rules
 from whesl.runtime.functions.errors import InputMissingError, OutputMissingError
 from whesl.runtime.functions.options import MARKED, Files, Options, Protected, retried
@@ -65,7 +66,7 @@ def main(directory: str) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # the function may have closed the stream
             stream.flush()
-    return 0 if outcome.error is None else rules.AGAIN if again else rules.RAISED
+    return 0 if outcome.error is None else rules.AGAIN if again else FUNCTION_RAISED
 
 
 def _called(protected: Protected, attempt: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

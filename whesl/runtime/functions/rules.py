@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+from whesl.model.outcomes import FUNCTION_RAISED
 from whesl.runtime.functions.options import Options
 
-# Exit status of a function's process after an exception with another attempt, and after one without: numbers
-# that hardly any program uses. The next line has a shell's statuses for a program that cannot be started.
-AGAIN, RAISED = 213, 214
+# Exit status of a function's process after an exception with another attempt: a number that hardly any
+# program uses. The next line has a shell's statuses for a program that cannot be started.
+AGAIN = 213
 _NOT_STARTED = (126, 127)
 EXCEPTION = "CALL_FAILED"
 # Variable with the call's directory, and name of the file there that ``whesl.progress`` writes.
@@ -26,7 +27,7 @@ def specification(options: Options) -> str:
     if options.retries:
         seen.append(f"EXIT CODE {AGAIN}")
     if options.retries_deaths:
-        seen.append(f"EXIT ANY EXCEPT CODE {', '.join(map(str, (*_NOT_STARTED, AGAIN, RAISED)))}")
+        seen.append(f"EXIT ANY EXCEPT CODE {', '.join(map(str, (*_NOT_STARTED, AGAIN, FUNCTION_RAISED)))}")
     if options.silence is not None:
         seen.append(f"SILENCE TIMEOUT {_number(options.silence)}")
     if options.no_progress is not None:
