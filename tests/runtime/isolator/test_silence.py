@@ -191,6 +191,26 @@ def test_connections_that_close_with_the_agents_step_are_no_loss_later_either() 
     assert [fact.node for fact in silence.lost(103.1, step_over=False)] == ["n3"]
 
 
+@pytest.mark.parametrize(
+    ("gone_from", "gone_until", "lost"), [(101.0, 200.0, True), (200.0, 200.0, False), (101.0, 103.0, False)]
+)
+def test_a_node_that_dies_before_its_agent_is_heard(gone_from: float, gone_until: float, lost: bool) -> None:
+    """A step's srun ended with 0 before its only node was called down, and the script went on.
+
+    A daemon that is started anew is gone for less than two looks.
+    """
+    silence, now, found = Silence(["n2"], LIMIT), 100.0, list[NodeLost]()
+    while now < 110.0:
+        now += 0.01
+        found += silence.lost(now, step_over=False)
+        for node in (*silence.doubtful(now), *silence.late(now)):
+            silence.witnessed(node, gone_from < now < gone_until, silence.closed_since(node), now)
+    reason = "no agent was heard, and the resource manager's daemon has ended"
+    assert found == ([NodeLost("n2", reason)] if lost else [])
+    deadline = silence.next_deadline()
+    assert (deadline is None) is lost, "a look came too late, or for nothing"
+
+
 def test_only_answers_to_the_last_request_end_a_fence() -> None:
     """A launcher that was let end may have started something after a node had answered."""
     silence = Silence(["n2"], LIMIT)

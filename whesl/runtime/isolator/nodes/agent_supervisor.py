@@ -307,7 +307,7 @@ class Agents:
         if over:
             self._steps = running
             self._relaunch = now
-        for node in self.silence.doubtful(now):
+        for node in (*self.silence.doubtful(now), *self.silence.late(now)):
             self._look(node)
         if self._relaunch is not None and now >= self._relaunch:
             self._start_again(now)

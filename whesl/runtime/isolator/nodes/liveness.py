@@ -18,6 +18,10 @@ LOOK_SELDOM = 10.0
 CONFIRM = 0.05
 # Seconds after the isolator's return within which connections that closed while it did not run may come back.
 SETTLING = 2.0
+# Seconds after which, and between which, the daemons of nodes whose agents were never heard are looked at,
+# and the most nodes of one round. A node that dies while its agent starts has no connection that could close.
+LATE = 2.0
+MOST_LATE = 16
 # Seconds from the end of a lease until its agent has killed the attempt: LAST_CALL, plus time to kill.
 LEASE_MARGIN = 0.6
 
@@ -46,6 +50,12 @@ class _Peer(msgspec.Struct):
     # Time of the first in the present row of looks that found the daemon ended.
     first_gone: float | None = None
     look_at: float | None = None  # time of the next look at the daemon
+    late: int = 0  # number of looks while the agent was not heard yet
+
+    @property
+    def waits(self) -> bool:
+        """Whether the agent was never heard, and nothing is known of its node."""
+        return not self.heard and self.closed is None and not self.lost
 
 
 class Silence:
@@ -63,6 +73,7 @@ class Silence:
         self._grace = grace
         self._since = 0.0
         self._settled = 0.0
+        self._late_at: float | None = None
 
     def __contains__(self, node: str) -> bool:
         return node in self._peers
@@ -128,6 +139,19 @@ class Silence:
             self.closed(node, now)
         return any(not self._peers[node].lost and not self._peers[node].unheld for node in never)
 
+    def late(self, now: float) -> list[str]:
+        """Return nodes whose agent was never heard, and whose daemon has to be looked at now."""
+        if self._late_at is None:
+            self._late_at = now + LATE
+        if now < self._late_at:
+            return []
+        self._late_at = now + LATE
+        never = [(peer, node) for node, peer in self._peers.items() if peer.waits]
+        never.sort(key=lambda item: item[0].late)
+        for peer, _ in never[:MOST_LATE]:
+            peer.late += 1
+        return [node for _, node in never[:MOST_LATE]]
+
     def doubtful(self, now: float) -> list[str]:
         """Return the nodes on which the resource manager's daemon has to be looked at now.
 
@@ -151,9 +175,14 @@ class Silence:
             now: the present time.
         """
         peer = self._peers.get(node)
-        if peer is None or peer.closed is None or peer.closed != closed or peer.dead:
+        if peer is None or peer.closed != closed or peer.dead:
             return
-        if not gone:
+        if peer.closed is None:
+            # A daemon that is just started anew has no port for a moment, so a later round has to confirm it.
+            if peer.waits and gone and peer.first_gone is not None:
+                self.closed(node, now)
+            peer.first_gone = now if gone else None
+        elif not gone:
             peer.first_gone = None
             # The node has lived after its agent was gone, which stays true when the node is cut off later.
             peer.unheld = peer.unheld or gone is False
@@ -276,4 +305,6 @@ class Silence:
                 times += [half] if (half := heard + self._limit / 2) > after else []
                 if peer.closed is not None and not peer.excused:
                     times.append(max(peer.closed + self._grace, self._settled))
+        if self._late_at is not None and any(peer.waits for peer in self._peers.values()):
+            times.append(self._late_at)
         return min(times, default=None)
