@@ -8,10 +8,15 @@ submissions do not exclude it. What comes again while the node is still avoided 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from whesl.model.workflow import BadNode, Grade
 
+# The most nodes to avoid: schedulers never use an excluded node, so a long list could keep large jobs from
+# running.
+LONGEST = 32
 SECONDS = {Grade.SUSPECTED: 3600.0, Grade.BLAMED: 6 * 3600.0, Grade.LOST: 24 * 3600.0}
 _WORSE = {Grade.SUSPECTED: Grade.BLAMED, Grade.BLAMED: Grade.LOST, Grade.LOST: Grade.LOST}
 
@@ -36,6 +41,18 @@ def repeated(known: BadNode | None, bad: BadNode) -> BadNode:
     grade = _WORSE[worst] if again else worst
     expires = max(bad.expires, known.expires, bad.time + SECONDS[grade] if again else 0.0)
     return msgspec.structs.replace(bad, grade=grade, expires=expires)
+
+
+def to_avoid(nodes: Iterable[BadNode], now: float) -> tuple[str, ...]:
+    """Return the names of the nodes that jobs are kept off, the latest first, at most ``LONGEST``.
+
+    Args:
+        nodes: the entries.
+        now: seconds since the epoch; expired and only suspected nodes are left out.
+    """
+    lasting = [bad for bad in nodes if bad.expires > now and bad.excluded]
+    lasting.sort(key=lambda bad: bad.time, reverse=True)
+    return tuple(bad.node for bad in lasting[:LONGEST])
 
 
 def told(bad: BadNode, now: float) -> str:

@@ -16,9 +16,10 @@ from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import RequeueSaid
 from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode, Grade
 from whesl.runtime.coordinator.core.events_and_commands import Requeue, RequeueEnded
 from whesl.runtime.coordinator.effects.workflow_recovery_steps import carry_out
-from whesl.runtime.wire.messages import Escalate, EscalationDecision, Finished, RecoveryRequest
+from whesl.runtime.wire.messages import Escalate, EscalationDecision, Finished, NodeSuspect, RecoveryRequest
 
 
 class Cluster:
@@ -87,6 +88,43 @@ def test_a_new_run_gets_the_limits_of_its_attempt() -> None:
     world.tell(a, RecoveryRequest(raised=raised("OOM", "a")))
     world.wait(10, a)
     assert world.ports.fake.limits == {"job-a": Limits(time=90, memory=65536)}
+
+
+def test_the_limit_of_a_rule_bounds_its_new_runs() -> None:
+    """The second new run was refused, whatever LIMIT said, and would have had the first one's time.
+
+    The isolator counts, and its journal goes on in each run.
+    """
+    world = World()
+    more = step(Entity.SCHEDULER, ResourceKind.JOB, attempts=[{"time": 60}, {"time": 90}])
+    world.workflow(spec(exception("SLOW", more)))
+    for run, minutes in enumerate((60, 90, 90)):
+        world.ports.fake.put("job-a", restarts=run)
+        a = world.register("a", restarts=run)
+        world.tell(a, RecoveryRequest(raised=raised("SLOW", "a", run + 1), earlier=run))
+        world.wait(10, a)
+        assert world.ports.fake.requeued == ["job-a"] * (run + 1)
+        assert world.ports.fake.limits["job-a"].time == minutes
+    world.ports.fake.put("job-a", restarts=3)
+    a = world.register("a", restarts=3)
+    world.tell(a, Escalate(raised=raised("NODELOST", "a", 4), reason="spares-exhausted"))
+    world.wait(10, a)
+    assert world.told(a, EscalationDecision)[-1].action == "fail" and len(world.ports.fake.requeued) == 3
+
+
+def test_a_new_run_is_kept_off_the_nodes_that_new_jobs_are_kept_off() -> None:
+    """A job without a fit spare was run again, and could get the unfit node again."""
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    for node, grade in (("n2", Grade.BLAMED), ("n3", Grade.SUSPECTED)):
+        bad = BadNode(
+            node=node, reason="check", task="w/a", time=world.now, expires=world.now + 60, grade=grade
+        )
+        world.tell(a, NodeSuspect(bad_node=bad))
+    world.tell(a, Escalate(raised=raised("NODELOST", "a"), reason="spares-exhausted"))
+    world.wait(10, a)
+    assert world.ports.fake.limits == {"job-a": Limits(avoid=("n2",))}
 
 
 def test_who_gives_no_other_limits_says_so() -> None:

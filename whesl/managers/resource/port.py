@@ -200,10 +200,14 @@ class AllowsRequeue(Protocol):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """New limits of a job: ``time`` in minutes, ``memory`` in MiB per node; None leaves a limit unchanged."""
+    """New limits of a job: ``time`` in minutes, ``memory`` in MiB per node; None leaves a limit unchanged.
+
+    ``avoid``: nodes that the job is kept off where it can be, and where enough other nodes are there.
+    """
 
     time: float | None = None
     memory: int | None = None
+    avoid: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -211,14 +215,9 @@ class ChangesLimits(Protocol):
     """Optional, on a scheduler that can give a job other limits for its next run."""
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Run the same job again with other limits.
+        """Run the same job again with other limits; return why it keeps its old ones, "" where it does not.
 
-        Args:
-            job_id: the id from ``submit``.
-            limits: the limits of the job's next run.
-
-        Returns the reason why the job keeps its old limits, "" when it got the new ones. Raises the errors
-        of ``Scheduler.requeue``.
+        Raises the errors of ``Scheduler.requeue``.
         """
 
 

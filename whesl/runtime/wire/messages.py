@@ -79,12 +79,14 @@ class Report(Message, frozen=True, kw_only=True, tag="report"):
 class RecoveryRequest(Message, frozen=True, kw_only=True, tag="recovery-request"):
     """A WORKFLOW_LEVEL exception was raised; the isolator waits for RecoveryGrant.
 
+    ``earlier``: how often the task has raised the exception before, also in earlier runs of its job.
     ``claim`` is the sender's claim, here and in the messages below. The coordinator ignores messages of a
     fenced claim, which may arrive after another claim was admitted, or even before their own registration.
     """
 
     raised: Raised
     claim: str = ""
+    earlier: int = 0
 
 
 class RecoveryDone(Message, frozen=True, kw_only=True, tag="recovery-done"):

@@ -16,7 +16,7 @@ from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.manager_table import CLUSTER_NAME
 from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
-from whesl.managers.resource.slurm import kept_output, slurm_command_output, states
+from whesl.managers.resource.slurm import kept_off_nodes, kept_output, slurm_command_output, states
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
@@ -194,6 +194,7 @@ class SlurmScheduler:
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
+        kept_off = self._kept_off(record, limits.avoid)
         if record.state is not JobState.PENDING:
             kept = kept_output.keep(self._commands, record)
             try:
@@ -208,9 +209,21 @@ class SlurmScheduler:
         # The requeue is done: should the next changes fail, the job starts by itself after two minutes.
         changes = [f"TimeLimit={math.ceil(limits.time)}"] if limits.time is not None else []
         changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
+        changes += [f"ExcNodeList={kept_off}"] if kept_off else []
         refused = self._change_waiting(job_id, changes) if changes else ""
         self._lift_hold(job_id)
         return refused
+
+    def _kept_off(self, record: JobRecord, bad: Sequence[str]) -> str:
+        """Return the ExcNodeList of a job's next run, "" where it stays as it is (``kept_off_nodes``)."""
+        if not bad or not record.nodes:
+            return ""
+        try:
+            job = self._commands.run("squeue", "-h", "-j", record.id, "-O", kept_off_nodes.JOB_FORMAT)
+            words = ("-a", "-h", "-N", "-p", kept_off_nodes.partition(job), "-O", kept_off_nodes.NODE_FORMAT)
+            return kept_off_nodes.excluded(job, self._commands.run("sinfo", *words), record.nodes, bad)
+        except (CouldNotObserveError, TransientError, RefusedError):
+            return ""
 
     def _change_waiting(self, job_id: str, changes: Sequence[str]) -> str:
         """Change a job whose old run may not be over yet; return the reason of a refusal, "" on success."""
@@ -220,7 +233,7 @@ class SlurmScheduler:
                 self._commands.run("scontrol", "update", f"JobId={job_id}", *changes)
             except (CouldNotObserveError, TransientError, RefusedError) as error:
                 if time.monotonic() >= deadline:
-                    return f"it runs again with the limits that it had: {error.message}"
+                    return f"it runs again as it was submitted: {error.message}"
                 self._sleep(_POLL)
             else:
                 return ""

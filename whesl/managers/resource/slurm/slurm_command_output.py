@@ -118,7 +118,7 @@ def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
         asked: the ids that the caller asked for.
     """
     found = []
-    for fields in _rows(output, len(_JOB_FIELDS), "squeue"):
+    for fields in rows(output, len(_JOB_FIELDS), "squeue"):
         record, own = _job(fields), fields[1]
         named = own in asked and own != record.id.partition("_")[0]
         if not named or record.id in asked:
@@ -131,8 +131,8 @@ def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
 def nodes(output: str) -> list[NodeRecord]:
     """Return the records of ``sinfo -h -N -O NODE_FORMAT``, each node once."""
     found: dict[str, NodeRecord] = {}  # by name: sinfo prints a line for each partition of a node
-    for name, state, reason in _rows(output, len(_NODE_FIELDS), "sinfo"):
-        if len(_hosts(name, "sinfo")) != 1:
+    for name, state, reason in rows(output, len(_NODE_FIELDS), "sinfo"):
+        if len(hosts_of(name, "sinfo")) != 1:
             raise _garbage("sinfo", name)
         text = "" if reason == "none" else reason
         found[name] = NodeRecord(name=name, state=node_state(state), raw_state=state, reason=text)
@@ -143,7 +143,7 @@ def addresses(output: str) -> dict[str, tuple[str, int]]:
     """Return the address and port of each node's slurmd, from ``sinfo -h -N -O ADDRESS_FORMAT``."""
     return {
         name: (address, int(port))
-        for name, address, port in _rows(output, len(_ADDRESS_FIELDS), "sinfo")
+        for name, address, port in rows(output, len(_ADDRESS_FIELDS), "sinfo")
         if address and port.isdecimal()
     }
 
@@ -151,7 +151,7 @@ def addresses(output: str) -> dict[str, tuple[str, int]]:
 def steps(output: str) -> dict[str, list[str]]:
     """Return the ids of a job's steps by name, from ``squeue -h -s -O STEP_FORMAT``."""
     found: dict[str, list[str]] = {}
-    for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s"):
+    for step_id, name in rows(output, len(_STEP_FIELDS), "squeue -s"):
         found.setdefault(name, []).append(step_id)
     return found
 
@@ -173,7 +173,7 @@ def running_steps(output: str) -> list[RunningStep]:
         fields = dict(word.partition("=")[::2] for word in line.split())
         host, _, pid = fields.get("SrunHost:Pid", "").rpartition(":")
         if pid.isdecimal() and int(pid) and (step := fields.get("StepId")):
-            nodes = _hosts(fields.get("NodeList", ""), "scontrol show step")
+            nodes = hosts_of(fields.get("NodeList", ""), "scontrol show step")
             found.append(RunningStep(step, fields.get("Name", ""), host, int(pid), nodes))
     return found
 
@@ -184,10 +184,10 @@ def places(output: str) -> dict[str, Place]:
     Jobs without nodes are left out. A query for a job array's id yields all elements of the array.
     """
     found: dict[str, Place] = {}
-    for job_id, nodes, batch_host, restarts in _rows(output, len(_PLACE_FIELDS), "squeue"):
+    for job_id, nodes, batch_host, restarts in rows(output, len(_PLACE_FIELDS), "squeue"):
         if not job_id.isdecimal() or not restarts.isdecimal():
             raise _garbage("squeue", " ".join((job_id, restarts)))
-        if _hosts(nodes, "squeue"):
+        if hosts_of(nodes, "squeue"):
             host = "" if batch_host in _NO_HOST else batch_host
             found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
     return found
@@ -243,7 +243,7 @@ def accounted(output: str) -> list[JobRecord]:
     that gave nodes back has a row for each of its sizes; only the last row has the job's end.
     """
     records = []
-    for fields in _rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
+    for fields in rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
         job_id, state, hosts, submitted, started, ended, status, name, comment, line = fields
         if state == "RESIZING":
             continue
@@ -253,7 +253,7 @@ def accounted(output: str) -> list[JobRecord]:
             name=name,
             state=job_state(state),
             raw_state=state,
-            nodes=() if hosts == "None assigned" else _hosts(hosts, "sacct"),
+            nodes=() if hosts == "None assigned" else hosts_of(hosts, "sacct"),
             exit_code=_exit_code(status, "sacct"),
             submitted=_time(submitted),
             started=_time(started),
@@ -287,7 +287,7 @@ def _job(fields: list[str]) -> JobRecord:
     ) = fields
     if not job_id.isdecimal() or not restarts.isdecimal():
         raise _garbage("squeue", " ".join((job_id, restarts)))
-    node_list = _hosts(hosts, "squeue")
+    node_list = hosts_of(hosts, "squeue")
     batch_host = "" if batch in _NO_HOST else batch
     record = JobRecord(
         id=array_id if "_" in array_id else job_id,
@@ -354,7 +354,8 @@ def _time(text: str) -> float:
     return float(text) if text.isdecimal() else 0.0  # 0.0 for N/A, Unknown, None
 
 
-def _hosts(text: str, command: str) -> tuple[str, ...]:
+def hosts_of(text: str, command: str) -> tuple[str, ...]:
+    """Return the nodes of a list in Slurm's notation. Raises CouldNotObserveError for another text."""
     if text in ("(null)", "n/a", "N/A", "None"):
         return ()
     try:
@@ -363,7 +364,11 @@ def _hosts(text: str, command: str) -> tuple[str, ...]:
         raise _garbage(command, text) from None
 
 
-def _rows(output: str, width: int, command: str) -> Iterable[list[str]]:
+def rows(output: str, width: int, command: str) -> Iterable[list[str]]:
+    """Return the rows, of ``width`` fields, that a command printed for ``-O`` with ``SEPARATOR``.
+
+    Raises CouldNotObserveError for another output.
+    """
     fields = output.split(SEPARATOR)
     if fields[-1].strip() or (len(fields) - 1) % width:
         raise _garbage(command, output)

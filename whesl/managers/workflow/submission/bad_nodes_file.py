@@ -16,11 +16,8 @@ import msgspec
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
+from whesl.model.bad_node_expiry import to_avoid
 from whesl.model.workflow import BadNode
-
-# The most nodes to avoid: schedulers never use an excluded node, so a long list could keep large jobs from
-# running.
-LONGEST = 32
 
 
 def bad_nodes_file(home: Path) -> Path:
@@ -43,11 +40,11 @@ def publish(home: Path, nodes: Iterable[BadNode]) -> None:
 
 
 def read(home: Path, now: float) -> tuple[str, ...]:
-    """Return the names of the nodes to avoid, the latest first, at most ``LONGEST``.
+    """Return the names of the nodes to avoid (``to_avoid``).
 
     Args:
         home: WHESL_HOME.
-        now: seconds since the epoch; expired and only suspected nodes are left out.
+        now: seconds since the epoch.
     """
     try:
         file = os.open(bad_nodes_file(home), os.O_RDONLY | os.O_NOFOLLOW)
@@ -55,6 +52,4 @@ def read(home: Path, now: float) -> tuple[str, ...]:
             known = msgspec.json.decode(source.read(), type=list[BadNode])
     except (OSError, *UNDECODABLE):
         return ()
-    lasting = [bad for bad in known if bad.expires > now and bad.excluded]
-    lasting.sort(key=lambda bad: bad.time, reverse=True)
-    return tuple(bad.node for bad in lasting[:LONGEST])
+    return to_avoid(known, now)

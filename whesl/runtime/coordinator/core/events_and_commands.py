@@ -160,7 +160,7 @@ class Requeue(Command, frozen=True, kw_only=True):
 
     ``withdrawn``: the job's isolator may have withdrawn the permission to requeue the job, so it is given
     again. ``time`` (minutes) and ``memory`` (MiB of each node): the job's limits in its next run; None:
-    unchanged.
+    unchanged. ``avoid``: nodes that the next run is kept off, where that is possible.
     """
 
     token: str
@@ -170,6 +170,7 @@ class Requeue(Command, frozen=True, kw_only=True):
     withdrawn: bool = False
     time: float | None = None
     memory: int | None = None
+    avoid: tuple[str, ...] = ()
 
 
 class AllowRequeue(Command, frozen=True, kw_only=True):

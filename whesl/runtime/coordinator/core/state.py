@@ -31,7 +31,10 @@ KEPT_COMMANDS = 1000
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the coordinator, times in seconds. ``requeues``: the most requeues of one job in total."""
+    """Settings of the coordinator, times in seconds.
+
+    ``requeues``: the most requeues of one job that no LIMIT of a rule bounds.
+    """
 
     heartbeat: float = 5.0
     misses: int = 3

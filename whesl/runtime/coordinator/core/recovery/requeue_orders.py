@@ -7,7 +7,8 @@ before the scheduler gets a request, so that neither a repeated message nor a cr
 from __future__ import annotations
 
 from whesl.language.spec import Otherwise
-from whesl.model.outcomes import OrderStatus, RequeueSaid, ToldBy, Verdict
+from whesl.model.bad_node_expiry import to_avoid
+from whesl.model.outcomes import OrderStatus, Origin, RequeueSaid, ToldBy, Verdict
 from whesl.model.states import TaskState
 from whesl.runtime.coordinator.core.events_and_commands import (
     AllowRequeue,
@@ -122,7 +123,7 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
         order.task == task and order.job_id == entry.job_id and order.status is not OrderStatus.REFUSED
         for order in orders.values()
     )
-    if used >= transition.state.settings.requeues:
+    if used >= transition.state.settings.requeues and not _limited(transition, recovery):
         return SPENT
     transition.record(
         records.RequeueDecided(
@@ -138,6 +139,12 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
     transition.say(f"{task}: job {entry.job_id} is to run again: {because}")
     pursue(transition, transition.state.requeues[token])
     return ""
+
+
+def _limited(transition: Transition, recovery: str) -> bool:
+    """Whether the task's isolator has counted a recovery: the LIMIT of its exception bounds new runs then."""
+    found = transition.state.recoveries.get(recovery)
+    return found is not None and found.origin is Origin.REQUEST and found.exception == found.raised.exception
 
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
@@ -161,6 +168,7 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
                 withdrawn=transition.state.tasks[order.task].requeue is RequeueSaid.NOTHING,
                 time=wanted.time_limit,
                 memory=wanted.memory,
+                avoid=to_avoid(transition.bad_nodes(), transition.now),
             )
         )
 

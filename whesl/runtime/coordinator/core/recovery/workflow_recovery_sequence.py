@@ -55,7 +55,14 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
         # A known recovery with another time is an earlier claim's: this isolator's registration is yet to
         # come.
         begin(
-            transition, entry, raised, counted(transition, raised), key=key, origin=Origin.REQUEST, peer=peer
+            transition,
+            entry,
+            raised,
+            counted(transition, raised),
+            key=key,
+            origin=Origin.REQUEST,
+            peer=peer,
+            earlier=message.earlier,
         )
     elif known.granted:
         send_grant(transition, known, peer)
@@ -93,6 +100,7 @@ def begin(
     origin: Origin,
     peer: str = "",
     reason: str = "",
+    earlier: int = 0,
 ) -> None:
     """Plan the coordinator's steps of a recovery, record them, and start the first step.
 
@@ -105,6 +113,7 @@ def begin(
         origin: what asked for the recovery.
         peer: the isolator that waits for the recovery, '' for none.
         reason: why the exception was escalated, '' where it was not.
+        earlier: how often the task has raised it before, also in earlier runs of its job.
     """
     for other in transition.state.recoveries_of(entry.id):
         older = other.raised.ordinal < raised.ordinal
@@ -119,6 +128,7 @@ def begin(
                 other.exception == exception and other.id != key
                 for other in transition.state.recoveries_of(entry.id)
             )
+            before = max(before, earlier if exception == raised.exception else 0)
             steps = own_steps(workflow.spec, raised, exception, entry, before)
         except RecoveryError as error:
             refused = error.message

@@ -17,6 +17,7 @@ from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.recovery_limits import Allowed, Course, course
 from whesl.runtime.operations.recovery_plan import Context, RecoveryError, make_plan
+from whesl.runtime.wire.messages import RecoveryRequest
 
 _LINE = 160
 _ABOUT_NODES = frozenset({"node", "heartbeat", "job-exception", "external", "predicted"})
@@ -71,6 +72,16 @@ def needs_coordinator(spec: ExceptionSpec) -> bool:
     return any(step.entity is not Entity.JOB for step in spec.steps)
 
 
+def request(state: State, raised: Raised) -> RecoveryRequest:
+    """Return the request to the coordinator for its part of the recovery from an exception."""
+    return RecoveryRequest(raised=raised, claim=state.setup.claim, earlier=_earlier(state, raised))
+
+
+def _earlier(state: State, raised: Raised) -> int:
+    """Return how often the task has raised an exception before, also in earlier runs of its job."""
+    return sum(item.exception == raised.exception and item.ordinal < raised.ordinal for item in state.raised)
+
+
 def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Planned:
     """Return the steps that the isolator itself takes.
 
@@ -82,10 +93,7 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
     spec = state.setup.spec
     assert spec is not None
     try:
-        before = sum(
-            item.exception == raised.exception and item.ordinal < raised.ordinal for item in state.raised
-        )
-        present = msgspec.structs.replace(context(state, silent=silent), recoveries=before)
+        present = msgspec.structs.replace(context(state, silent=silent), recoveries=_earlier(state, raised))
         plan = make_plan(spec, raised, present)
     except RecoveryError as error:
         return Planned(error=error.message)
@@ -130,8 +138,8 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     if not spec.steps and not counted:
         return Decision(action=instead, reason="the rules have no step for it")
     plan = planned(state, raised)
-    earlier = (item for item in state.raised if item.ordinal < raised.ordinal)
-    went = course((*earlier, raised)) if spec.without_progress else Course()
+    before = (item for item in state.raised if item.ordinal < raised.ordinal)
+    went = course((*before, raised)) if spec.without_progress else Course()
     allowed = state.budget.decide(spec, raised.ordinal, now, went.advanced)
     if not isinstance(allowed, Allowed):
         return Decision(action=instead, reason=_spent(state, spec, went), steps=plan.steps)

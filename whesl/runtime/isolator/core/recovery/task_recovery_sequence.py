@@ -36,7 +36,7 @@ from whesl.runtime.isolator.core.state import Phase, Recovery
 from whesl.runtime.isolator.core.transition_context import Transition, merged
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
-from whesl.runtime.wire.messages import RecoveryGrant, RecoveryRequest
+from whesl.runtime.wire.messages import RecoveryGrant
 
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
@@ -195,7 +195,7 @@ def request_grant(transition: Transition) -> None:
     recovery = transition.recovery()
     if recovery.requested is None:
         transition.record(records.Requested(ordinal=recovery.ordinal))
-    transition.send(RecoveryRequest(raised=recovery.raised, claim=transition.state.setup.claim))
+    transition.send(recovery_decision.request(transition.state, recovery.raised))
 
 
 def fence(transition: Transition) -> None:
