@@ -1,0 +1,31 @@
+"""Modules and files that are started by their names: those in shell scripts, and names within texts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "whesl"
+NO_MODULES = {"whesl.handlers", "whesl.wire.zap"}  # a group of entry points, and the name of a logger
+
+
+def _is_module(name: str) -> bool:
+    place = ROOT / name.replace(".", "/")
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
+def test_each_is_there() -> None:
+    """A file was renamed, and a script that no quick test starts still called the old name."""
+    missing, scripts = [], 0
+    for path in (path for path in PACKAGE.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+        text = path.read_text(errors="replace")
+        names = re.findall(r'"(whesl(?:\.\w+)+)"', text) if path.suffix == ".py" else []
+        if text.startswith("#!/bin/"):
+            scripts += 1
+            names = re.findall(r"\bwhesl(?:\.\w+)+", text)
+            beside = re.findall(r"\$\{0%/\*\}/([\w./-]+)", text)
+            missing += [f"{path}: {name}" for name in beside if not (path.parent / name).is_file()]
+        missing += [f"{path}: {name}" for name in set(names) - NO_MODULES if not _is_module(name)]
+    assert missing == []
+    assert scripts > 5
