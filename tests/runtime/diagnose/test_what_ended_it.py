@@ -47,3 +47,59 @@ def test_an_exception_below_a_logger_s_head_is_as_serious_as_the_head_says() -> 
 def test_the_device_that_a_line_names(line: str, device: str) -> None:
     cause = why(f"{STEPS}{line}\n").cause
     assert cause is not None and (cause.finding.device, cause.finding.node == device) == (device, False)
+
+
+BUSY = "OSError: [Errno 98] Address already in use\n"
+
+
+@pytest.mark.parametrize("again", ["port 9091 is busy, trying 9092", "start failed, retrying", "will retry"])
+def test_a_try_that_the_program_repeats_some_lines_below_is_no_death(again: str) -> None:
+    assert (
+        why(f"{BUSY}\nthe tracker did not start\n{again}\nthe tracker runs\n").outcome is not Outcome.FAILED
+    )
+    assert why(f"{BUSY}\nthe tracker did not start\n").outcome is Outcome.FAILED
+
+
+def test_what_is_indented_below_a_warning_belongs_to_it() -> None:
+    timeout = "slurm_load_jobs error: Socket timed out on send/recv operation\n"
+    asked = f"- cmd executed: squeue\n- output:\n  {timeout}"
+    assert why(STEPS + "WARN: the queue's state cannot be fetched\n" + asked).outcome is not Outcome.FAILED
+    assert why(STEPS + "ERROR: the queue's state cannot be fetched\n" + asked).outcome is Outcome.FAILED
+
+
+def test_work_counts_for_each_line_that_it_follows() -> None:
+    """Only forms that were printed before the first trouble of the log were work."""
+    note = "minimizer: [ ERROR ] inaccurate gradient\n"
+    work = "".join(f"{note}structure_{n} is relaxed, in {n % 7}.5 seconds\n" for n in range(45))
+    death = "ERROR: Assertion `x == y` failed.\n"
+    assert why(note + work + death + work).outcome is not Outcome.FAILED
+    assert told(note + work + death)[1] == 92
+
+
+def test_trouble_that_work_followed_each_time_is_outlived_at_its_last_time_too() -> None:
+    trouble = "  #000: H5A.c line 675 in H5Aopen_by_name(): unable to synchronously open attribute\n"
+    year = "HDF5-DIAG: Error detected in HDF5 (1.14.4-2) thread 1:\n" + trouble
+    log = "".join(f"{year}Processed {n} values\nyear {1900 + n} is written\n" for n in range(30))
+    assert why(log + "All done.\n").outcome is Outcome.ENDED_WELL
+    assert why(log.replace("Processed", "") + year).outcome is Outcome.FAILED
+
+
+def test_of_two_deaths_the_one_behind_the_work_counts() -> None:
+    """Rank 5 prints no steps of its own, and a launcher's summary follows."""
+    steps = "".join(f"0: nstep {n} te {n}.5\n" for n in range(27))
+    summary = "srun: error: n1: task 3: Exited with exit code 1\n"
+    end = f"3: ERROR: shr_reprosum_calc ERROR: NaNs or INFs in input\n{summary}"
+    assert told("5: NetCDF: Variable not found\n" + steps + end) == ("numerical", 29)
+
+
+def test_the_scheduler_s_record_in_the_log() -> None:
+    trouble = '[E::hts_open_format] Failed to open file "/tmp/a.bam" : File exists\n'
+    assert why(trouble + "JobID 998 State COMPLETED ExitCode 0:0\n").outcome is Outcome.ENDED_WELL
+    assert why(trouble + "JobID 998 State FAILED ExitCode 1:0\n").outcome is Outcome.FAILED
+
+
+def test_the_allocator_s_advice_does_not_silence_its_message() -> None:
+    full = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.81 GiB."
+    advice = "If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF"
+    assert told(f"{STEPS}[rank21]: {full}. {advice}\n") == ("out-of-memory-gpu", 201)
+    assert why(f"{STEPS}{advice}\n").outcome is Outcome.UNKNOWN

@@ -15,13 +15,20 @@ from whesl.model.evidence import Cause, CauseClass
 from whesl.model.workflow import Task
 from whesl.runtime.detect.detection_on_old_logs import Rehearsal, Rehearsed
 from whesl.runtime.diagnose.anomalous_lines import SHOWN, form, trouble, unusual
-from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry, Finding, Observed
+from whesl.runtime.diagnose.diagnosis_records import (
+    Accounting,
+    Candidate,
+    Diagnosis,
+    Entry,
+    Finding,
+    Observed,
+)
 from whesl.runtime.diagnose.log_reader import lines_of_all, observe
 from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Tail
-from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing, told_by_accounting
+from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing
 from whesl.runtime.diagnose.scanner import Knowledge, Scanner, told_by_topic
-from whesl.runtime.diagnose.vocabulary import Outcome, Role
+from whesl.runtime.diagnose.vocabulary import ADVICE, STATES, Outcome, Role
 
 _NEAR = 60  # lines before the one that says only that something failed, in which the fault may be named
 _TEXT = 500  # kept characters of the decisive line
@@ -65,7 +72,7 @@ def diagnose_files(
     if accounting is not None:
         found = msgspec.structs.replace(found, told=accounting.told)
         if found.cause is None:
-            found = told_by_accounting(found, accounting) or _told_in_words(found, accounting) or found
+            found = _told_by_state(found, accounting) or _told_in_words(found, accounting) or found
     if not says_nothing(found):
         return found
     forms = frozenset(map(form, lines_of_all(good)))
@@ -107,7 +114,8 @@ def _guess(
     outlived = {(f.number, f.line) for f in observed.findings} if cause is None else set()
     for number, (file, lines, tail) in enumerate(zip(files, rare, tails, strict=True)):
         once = {line for line, _ in lines}
-        steps = (step.line for step in observed.progress if step.number == number and step.line not in once)
+        sure = (step.line for step in observed.progress if step.number == number and not step.since)
+        steps = (line for line in sure if line not in once)
         begin, end = max(steps, default=0), sys.maxsize
         if cause is not None:
             begin, end = (max(begin, cause.line - _NEAR), cause.line) if cause.number == number else (0, 0)
@@ -116,6 +124,40 @@ def _guess(
         if told is not None:
             return told_by_topic(*told, file=file, number=number)
     return None
+
+
+def _told_by_state(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:
+    """Return the diagnosis by the state of a job whose log shows no cause; None where the state tells none.
+
+    Args:
+        diagnosis: the diagnosis without a cause.
+        accounting: the record of the job.
+    """
+    cause = accounting.cause_class
+    if cause is None:
+        return None
+    entry = Entry(
+        name="accounting",
+        role=Role.CAUSE,
+        cause_class=cause,
+        match=(),
+        means=f"{STATES[accounting.state][1]}, says the resource manager; the log says nothing of it.",
+        source="the resource manager",
+        strength=70,
+        advice=ADVICE[cause],
+    )
+    finding = Finding(entry=entry, file="", number=0, line=0, text=accounting.told, node=accounting.node)
+    candidate = Candidate(
+        finding=finding, score=70, reasons=(f"the resource manager says {accounting.state}",)
+    )
+    return Diagnosis(
+        outcome=Outcome.FAILED,
+        cause=candidate,
+        advice=ADVICE[cause],
+        sure=0.7,
+        candidates=(candidate, *diagnosis.candidates),
+        told=accounting.told,
+    )
 
 
 def _told_in_words(found: Diagnosis, accounting: Accounting) -> Diagnosis | None:

@@ -91,12 +91,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         number, line: the numbers of the file and of the line.
         rank: the rank in the line's label; None without one.
         final: whether it reports the last step, such as ``step 500/500``.
+        since: the line behind which a trouble has to stand for this line to be work after it; 0 for any.
     """
 
     number: int
     line: int
     rank: int | None = None
     final: bool = False
+    since: int = 0
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):

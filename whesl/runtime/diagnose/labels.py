@@ -129,6 +129,8 @@ _FORMS = (
     # vLLM: level, month and day, time, place in the program.
     ("a", rf"(?P<level>[A-Z]{{4,8}}) (?P<month>\d\d)-(?P<day>\d\d) {_CLOCK} \[[\w./]+:\d+\] ?"),
     ("[", r"\[[\w.]+\.py:\d+:\w+\] "),
+    # Loguru, after its time and level: package.module:function:line -
+    ("a", r"[\w.]+:[\w<>]+:\d+ - "),
     ("[", r"\[[\w./-]+:\d+\] ?"),
 )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 
+from whesl.runtime.diagnose.diagnosis_records import Progress
 from whesl.runtime.diagnose.labels import clean
 
 KEPT = 1 << 20  # kept bytes of the end of a file
@@ -33,6 +35,7 @@ _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 _MEASURED = re.compile(
     r"errors?(?: norms?| rate| in \w+)?[ =:]+(?:l\w+ +)?(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])"
 )
+NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
 _TROUBLE = (
@@ -81,28 +84,31 @@ class Tail:
             for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
                 yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
 
-    def progress(self, trouble: int = 0) -> Iterator[tuple[int, int | None, bool]]:
-        """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step.
+    def progress(self) -> Iterator[tuple[int, int | None, bool, int]]:
+        """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step, since.
 
-        Args:
-            trouble: the line of the first trouble. Numbered lines of a form that was printed often before it
-                are work, too.
+        A numbered line of a form that was printed often is work after each trouble that stands behind the
+        line ``since``. This is 0 for a line whose words tell that it is work.
         """
         kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
-        times: Counter[str] = Counter()
+        often: dict[
+            str, list[int]
+        ] = {}  # the lines at which a form was printed, up to the one that made it work
         for number, content in self.lines():
             key = content.translate(NO_DIGITS)
             kind = kinds.get(key)
             if kind is None:
                 kind = kinds[key] = _kind(content)
+            since = 0
             if kind is _Kind.NUMBERED:
-                alike = " ".join(key.split())
-                times[alike] += number < trouble
-                works = number > trouble and times[alike] >= _OFTEN and not _troubled(content)
-                kind = _Kind.STEP_OF_RANK if works else _Kind.OTHER
-            if kind is not _Kind.OTHER:
+                before = often.setdefault(" ".join(key.split()), [])
+                if len(before) < _OFTEN:
+                    before.append(number)
+                elif not _troubled(content):
+                    since, kind = before[-1], _Kind.STEP_OF_RANK
+            if kind in (_Kind.STEP, _Kind.STEP_OF_RANK):
                 rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
-                yield number, rank, _FINAL.search(content) is not None
+                yield number, rank, _FINAL.search(content) is not None, since
 
 
 class Breaks:
@@ -129,6 +135,49 @@ def _fast_count() -> Callable[[bytes], int]:
     except ImportError:
         return lambda text: text.count(b"\n")
     return lambda text: int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+
+
+class Work:
+    """The steps of a job.
+
+    Args:
+        steps: the lines of steady work in all files, in order.
+    """
+
+    def __init__(self, steps: Iterable[Progress]) -> None:
+        self._steps: dict[tuple[int, int | None], dict[int, list[int]]] = {}  # lines, by ``since``
+        ranks: Counter[tuple[int, int]] = Counter()
+        for step in steps:
+            rank = NONE if step.rank is None else step.rank
+            ranks[step.number, rank] += rank != NONE
+            for key in (None, rank):
+                self._steps.setdefault((step.number, key), {}).setdefault(step.since, []).append(step.line)
+        self._busiest = dict(number_and_rank for number_and_rank, _ in reversed(ranks.most_common()))
+
+    def after(self, number: int, line: int, rank: int | None = None) -> int:
+        """Return the number of steps after a line: of a rank, of no rank (``NONE``), or of all (None)."""
+        return sum(
+            len(lines) - bisect_right(lines, line)
+            for since, lines in self._steps.get((number, rank), {}).items()
+            if since < line or not since
+        )
+
+    def last(self, number: int, line: int) -> int:
+        """Return the line of the last step after a line of a file; 0 without one."""
+        groups = self._steps.get((number, None), {})
+        return max((lines[-1] for since, lines in groups.items() if since < line < lines[-1]), default=0)
+
+    def between(self, number: int, first: int, last: int) -> int:
+        """Return the number of steps between two lines of a file that count as work after the last one."""
+        return sum(
+            bisect_right(lines, last) - bisect_right(lines, first)
+            for since, lines in self._steps.get((number, None), {}).items()
+            if since < last
+        )
+
+    def busiest(self, number: int) -> int:
+        """Return the rank with the most steps in a file; ``NONE`` where no rank tells any."""
+        return self._busiest.get(number, NONE)
 
 
 class _Kind(Enum):

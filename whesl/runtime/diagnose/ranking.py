@@ -10,17 +10,17 @@ from functools import cached_property, partial
 import msgspec
 
 from whesl.model.evidence import Advice, CauseClass
+from whesl.runtime.diagnose.anomalous_lines import form
 from whesl.runtime.diagnose.cause_location import located
 from whesl.runtime.diagnose.diagnosis_records import (
-    Accounting,
     Candidate,
     Diagnosis,
-    Entry,
     Finding,
     Observed,
 )
 from whesl.runtime.diagnose.labels import clean
-from whesl.runtime.diagnose.vocabulary import ADVICE, ENDS_A_HANG, STATES, Outcome, Role
+from whesl.runtime.diagnose.progress import NONE, Work
+from whesl.runtime.diagnose.vocabulary import ENDS_A_HANG, Outcome, Role
 
 _WENT_ON = 3  # least number of steps after a line that show that the program went on
 _MANY = 40  # number of steps after a line that cannot all come from an output buffer
@@ -92,6 +92,7 @@ class _Weighing:
         """
         self._observed = observed
         self._in_order = in_order
+        self._work = Work(observed.progress)
         self._findings = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
 
     def judged(self) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
@@ -164,26 +165,18 @@ class _Weighing:
             found.update(place for place in first if place[0] == number and place[1] <= line + _TRACEBACK)
         return frozenset(found)
 
-    @cached_property
-    def _steps(self) -> dict[tuple[int, int | None], list[int]]:
-        """Line numbers of steps, by file and rank: -1 for steps without a rank, None for all steps."""
-        found: dict[tuple[int, int | None], list[int]] = {}
-        for step in self._observed.progress:
-            found.setdefault((step.number, None), []).append(step.line)
-            found.setdefault((step.number, -1 if step.rank is None else step.rank), []).append(step.line)
-        return found
-
     def _steps_after(self, finding: Finding) -> int:
         """Return the number of steps after a finding in its file, of its rank where that one tells steps."""
-
-        def after(key: int | None) -> int:
-            lines = self._steps.get((finding.number, key), [])
-            return len(lines) - bisect_right(lines, finding.line)
-
-        every = after(None)
-        if finding.rank is None or (every >= _MANY and (finding.number, finding.rank) not in self._steps):
-            return every
-        return after(finding.rank) + after(-1)
+        work, rank = self._work, finding.rank
+        if rank is None:
+            return work.after(finding.number, finding.line)
+        own = work.after(finding.number, finding.line, rank) + work.after(finding.number, finding.line, NONE)
+        if own >= _WENT_ON:
+            return own
+        # Ranks do their steps together.
+        others = work.after(finding.number, finding.line, work.busiest(finding.number))
+        silent = not work.after(finding.number, 0, rank) and self._died_otherwise(finding)
+        return others if others >= (_WENT_ON if silent else _MANY) else own
 
     @cached_property
     def _last_serious(self) -> tuple[int, int]:
@@ -214,8 +207,27 @@ class _Weighing:
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
-        last = self._steps[finding.number, None][-1]
-        return self._last_symptom.get(finding.number, 0) < last
+        last = self._work.last(finding.number, finding.line)
+        return self._last_symptom.get(finding.number, 0) < last or self._died_otherwise(finding)
+
+    def _died_otherwise(self, finding: Finding) -> bool:
+        """Whether a specific cause of another class stands behind the steps after a finding."""
+        last = self._work.last(finding.number, finding.line)
+        return any(
+            line > last > 0 and number == finding.number and cause is not finding.entry.cause_class
+            for (number, cause), line in self._last_of_class.items()
+        )
+
+    @cached_property
+    def _last_of_class(self) -> dict[tuple[int, CauseClass | None], int]:
+        """The line of the last specific cause of each class in each file."""
+        return {
+            (f.number, f.entry.cause_class): f.line
+            for f in self._findings
+            if f.entry.role is Role.CAUSE
+            and f.entry.strength >= _CAUSE
+            and not (f.warned or f.entry.general or f.entry.explained)
+        }
 
     @cached_property
     def _explaining_causes(self) -> list[Finding]:
@@ -279,7 +291,7 @@ class _Weighing:
         # What did not converge at first did so later.
         if "converge" in finding.text.lower() and _place(finding) < self._converged:
             return True
-        return self._survived(finding) or (not finding.entry.lasting and self._outlived_before(finding))
+        return self._survived(finding) or self._outlived_before(finding)
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -299,16 +311,11 @@ class _Weighing:
         return more and _COMMAND.match(clean(finding.text).text) is not None
 
     def _outlived_before(self, finding: Finding) -> bool:
-        """Whether much work was done since the same message was printed before, and a good end follows."""
-        place = _place(finding)
-        if not any(_place(end) > place for end in self._ends):
+        """Whether much work was done between lines like this one, and a good end follows a specific one."""
+        if finding.entry.strength > _GENERIC and not any(_place(end) > _place(finding) for end in self._ends):
             return False
-        first = self._first_of[finding.entry.name]
-        steps = self._steps.get((finding.number, None), [])
-        return (
-            first.number == finding.number
-            and bisect_right(steps, finding.line) - bisect_right(steps, first.line) >= _MANY
-        )
+        first, last = self._alike[_kind(finding)]
+        return self._work.between(finding.number, first.line, last.line) >= _MANY
 
     @cached_property
     def _converged(self) -> tuple[int, int]:
@@ -318,9 +325,13 @@ class _Weighing:
         )
 
     @cached_property
-    def _first_of(self) -> dict[str, Finding]:
-        """The first finding of each entry."""
-        return {finding.entry.name: finding for finding in reversed(self._findings)}
+    def _alike(self) -> dict[tuple[int, str, str], tuple[Finding, Finding]]:
+        """The first and the last finding of each kind."""
+        found: dict[tuple[int, str, str], tuple[Finding, Finding]] = {}
+        for finding in self._findings:
+            kind = _kind(finding)
+            found[kind] = (found[kind][0] if kind in found else finding, finding)
+        return found
 
     @cached_property
     def _ends(self) -> list[Finding]:
@@ -362,6 +373,11 @@ class _Weighing:
 
 def _place(finding: Finding) -> tuple[int, int]:
     return finding.number, finding.line
+
+
+def _kind(finding: Finding) -> tuple[int, str, str]:
+    """Return what the lines of one message have in common: file, entry, and words without values."""
+    return finding.number, finding.entry.name, form(finding.text)
 
 
 def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
@@ -458,37 +474,3 @@ def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagn
         candidates=(candidate, *diagnosis.candidates),
     )
     return _with_consequences(found, finding, observed)
-
-
-def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:
-    """Return the diagnosis by the state of a job whose log shows no cause; None where the state tells none.
-
-    Args:
-        diagnosis: the diagnosis without a cause.
-        accounting: the record of the job.
-    """
-    cause = accounting.cause_class
-    if cause is None:
-        return None
-    entry = Entry(
-        name="accounting",
-        role=Role.CAUSE,
-        cause_class=cause,
-        match=(),
-        means=f"{STATES[accounting.state][1]}, says the resource manager; the log says nothing of it.",
-        source="the resource manager",
-        strength=70,
-        advice=ADVICE[cause],
-    )
-    finding = Finding(entry=entry, file="", number=0, line=0, text=accounting.told, node=accounting.node)
-    candidate = Candidate(
-        finding=finding, score=70, reasons=(f"the resource manager says {accounting.state}",)
-    )
-    return Diagnosis(
-        outcome=Outcome.FAILED,
-        cause=candidate,
-        advice=ADVICE[cause],
-        sure=0.7,
-        candidates=(candidate, *diagnosis.candidates),
-        told=accounting.told,
-    )

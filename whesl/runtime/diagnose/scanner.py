@@ -39,6 +39,10 @@ _JAVA_FRAME = re.compile(r"\s+at [\w.$/]+\(")
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
 # A logger's head of less than an error; a Java exception in the line below belongs to it.
 _LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
+# The head of a record that warns, and the beginnings of its further lines.
+_WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
+_FURTHER = (b"  ", b"- ")
+_RECORD = 8  # greatest number of lines of such a record
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -49,7 +53,7 @@ _SOFT = re.compile(
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
     r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b|\b(?:likely|may|might|could) run out of\b)"
     r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
-    r"(?!signal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
+    r"(?!signal|seg|bus error|illegal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
     r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
 )
@@ -66,6 +70,11 @@ _AGAIN = re.compile(
     rf"(?i){_ON}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
     r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
 )
+# What a program says of its next try, some lines after a failed one.
+_NEXT_TRY = re.compile(
+    r"(?i)\b(?:re-?trying|will (?:be )?re-?tr(?:y|ied)|trying (?:port |the )?(?:\d+|next|another|again))\b"
+)
+_SOON = 6  # greatest number of lines between a failed try and these words
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
 # A counter of trouble that counted none; a handler of trouble that was set up; a setting of what to do about
@@ -231,15 +240,10 @@ class Scanner:
         findings = {(f.number, f.line, f.entry.name): f for kept in self._first.values() for f in kept}
         findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
         known = {(f.number, f.line) for f in findings.values()}
-        trouble: dict[int, int] = {}
-        for finding in findings.values():
-            if finding.entry.role in (Role.CAUSE, Role.SYMPTOM) and not finding.warned:
-                line = trouble.get(finding.number, finding.line)
-                trouble[finding.number] = min(line, finding.line)
         progress = [
-            Progress(number=number, line=line, rank=rank, final=final)
+            Progress(number=number, line=line, rank=rank, final=final, since=since)
             for number, tail in enumerate(self._tails)
-            for line, rank, final in tail.progress(trouble.get(number, 0))
+            for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
         return Observed(
@@ -278,7 +282,7 @@ class Scanner:
             content = shown[start:stop]
             if storms.holds(content, found):
                 continue
-            previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+            previous = _line_before(shown, start)[1]
             names = self._judge(
                 knowledge,
                 _decoded(content),
@@ -286,6 +290,7 @@ class Scanner:
                 found,
                 _decoded(previous[-_TEXT:]),
                 _decoded(shown[stop + 1 : stop + 1 + _TEXT]),
+                _WARNED.match(_head(shown, start)) is not None if content[:2] in _FURTHER else False,
             )
             storms.judged(content, found, names)
 
@@ -297,6 +302,7 @@ class Scanner:
         needles: Iterable[int],
         previous: str,
         following: str,
+        below_a_warning: bool,
     ) -> tuple[str, ...]:
         """Keep the findings of a line, and return the names of its entries."""
         cleaned = clean(text)
@@ -306,7 +312,9 @@ class Scanner:
         if cleaned.text.startswith("Traceback (most"):
             # The exception was caught where the line above says that the program goes on.
             self._caught = line + _TRACEBACK if _GOES_ON.search(previous) else 0
-        elif _JAVA_FRAME.match(following) and (_GOES_ON.search(previous) or _LOGGED.search(previous)):
+        elif below_a_warning or (
+            _JAVA_FRAME.match(following) and (_GOES_ON.search(previous) or _LOGGED.search(previous))
+        ):
             self._caught = line
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
@@ -373,6 +381,23 @@ class Scanner:
         )
 
 
+def _line_before(text: bytes, start: int) -> tuple[int, bytes]:
+    """Return where the line before a line starts, and that line."""
+    stop = max(0, start - 1)
+    begin = text.rfind(b"\n", 0, stop) + 1
+    return begin, text[begin:stop]
+
+
+def _head(text: bytes, start: int) -> bytes:
+    """Return the line that a record begins with, of which one of the further lines starts at ``start``."""
+    line = b""
+    for _ in range(_RECORD):
+        start, line = _line_before(text, start)
+        if line[:2] not in _FURTHER:
+            break
+    return line
+
+
 def told_by_topic(line: int, text: str, topic: Entry, *, file: str, number: int) -> Finding:
     """Return the finding of a line of which only the topic of its words is known.
 
@@ -416,8 +441,9 @@ def warns(line: Cleaned) -> bool:
 
 def _passes_over(text: str, following: str) -> bool:
     """Whether the next line says that the program tries again, or has numbers below the names of columns."""
-    below = clean(following.partition("\n")[0]).text
-    if _AGAIN.search(below):
+    rest = following.split("\n")[:_SOON]
+    below = clean(rest[0]).text
+    if _AGAIN.search(below) or any(map(_NEXT_TRY.search, rest)):
         return True
     names = _COLUMNS.split(text.strip(" |"))
     plain = len(names) > 2 and not any(char.isdigit() or char == ":" for char in text)
