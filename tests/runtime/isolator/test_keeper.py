@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
+from whesl.runtime.detect import output_passthrough
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
 from whesl.runtime.isolator.launch import program_runner, runner_start
 from whesl.runtime.isolator.launch.isolator_keeper import Keeper
+from whesl.runtime.isolator.launch.signal_delivery import ENDING
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 
@@ -108,6 +110,24 @@ def test_no_isolator_follows_one_that_cannot_write_the_result_of_a_task_that_was
     assert keeper._in_vain()
     keeper._without_isolator()
     assert "cannot be read or written, and no task runs" in capsys.readouterr().err
+
+
+def test_a_signal_ends_a_task_whose_output_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keeper waited for the reader for ever, and no signal but SIGKILL ended it."""
+    monkeypatch.setattr(output_passthrough, "UNREAD", 0.1)
+    taken, heard = threading.Event(), set[int]()
+    copier = threading.Thread(target=taken.wait, daemon=True)
+    copier.start()
+    read, write = os.pipe()
+    try:
+        os.write(write, bytes((signal.SIGUSR1, signal.SIGTERM)))
+        assert output_passthrough.finish([copier], read, heard, ENDING) == signal.SIGTERM
+        taken.set()
+        assert output_passthrough.finish([copier], read, heard, ENDING) == 0
+    finally:
+        taken.set()
+        os.close(read)
+        os.close(write)
 
 
 def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import math
 import os
 import select
+import time
 
 from whesl.files import file_retry
 from whesl.runtime.detect.shared_output import Appended
@@ -13,13 +15,15 @@ from whesl.runtime.detect.shared_output import Appended
 TYPE_CHECKING = False  # the import of typing takes milliseconds
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
 
 _BLOCK = 1 << 20
 # Seconds between two checks for output: while there is output, and the longest without output. A check makes
 # some calls to a file system that thousands of tasks may share.
 LOOK_FIRST = 0.02
 LOOK_LONGEST = 0.25
+# Seconds that a reader gets for the rest of a task's output after a signal that ends the task.
+UNREAD = 5.0
 
 
 def copy(
@@ -97,6 +101,31 @@ def copy(
             over.wait(pause)
     if appended is not None:
         appended.close()
+
+
+def finish(copiers: Sequence[threading.Thread], signals: int, heard: set[int], ending: Container[int]) -> int:
+    """Wait until an ended task's output is copied; after a signal that ends tasks, for a limited time.
+
+    Args:
+        copiers: the threads that copy.
+        signals: the descriptor on which the numbers of received signals arrive.
+        heard: the signals received before; those received meanwhile are added.
+        ending: the signals that end tasks.
+
+    Returns the signal by which the plain command would have died beside a reader that reads nothing; 0 where
+    all output was taken.
+    """
+    deadline = math.inf
+    for copier in copiers:
+        while copier.is_alive():
+            copier.join(LOOK_LONGEST)
+            if select.select([signals], (), (), 0)[0]:
+                heard.update(os.read(signals, 64))
+            if told := [signum for signum in sorted(heard) if signum in ending]:
+                deadline = min(deadline, time.monotonic() + UNREAD)
+                if copier.is_alive() and time.monotonic() >= deadline:
+                    return told[0]
+    return 0
 
 
 def blocks(path: str, offset: int) -> Iterator[bytes]:

@@ -132,8 +132,9 @@ class Keeper:
             if result is not None or self._status == LOST or self._in_vain() or not self._start_again(read):
                 break
         self._over.set()
-        for copier in self._copiers:
-            copier.join()
+        self.died_of = output_passthrough.finish(self._copiers, read, self._heard, ENDING)
+        if self.died_of:
+            return 128 + self.died_of
         if result is None and self._status == LOST:
             with contextlib.suppress(OSError):
                 sys.stderr.write("whesl: another run of this task has taken it over: this one ends\n")
