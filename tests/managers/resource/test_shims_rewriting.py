@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whesl.managers.resource.launcher_shims.flux_node_swap import RANKS, ranks_of, told_ranks
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
+from whesl.managers.resource.launcher_shims.nodes_in_use import Nodes
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_nodes
+from whesl.runtime.isolator.launch import runner_start
 
 # Four nodes were given: n02 was lost and n04 took its place; n05 is spare.
 AFTER = {
@@ -359,3 +364,25 @@ def test_no_words_are_lost(words: list[str], environ: dict[str, str]) -> None:
         assert made[len(made) - len(rest) :] == rest
     rewrite("mpirun", words, environ, read=nothing)
     rewrite("mpirun", words, environ, read=nothing, flavour=lambda: "hydra")
+
+
+def test_ten_thousand_nodes_fit_into_a_variable_and_an_argument() -> None:
+    """Their names with commas were longer than execve(2) takes: no attempt could be started."""
+    names = tuple(f"frontier{number:05}" for number in range(10_000))
+    ranks = {name: number for number, name in enumerate(names)}
+    kept = runner_start.told(
+        task="w/t", workflow="w", restarts=0, token="t", active=names, swapped="{}", lost=names, hosts="h",
+        reconfigure="r", workdir="/",
+    )  # fmt: skip
+    job = {"SLURM_JOB_NODELIST": "frontier[00000-09999],spare", "SLURM_JOB_ID": "7"}
+    told = {**job, **kept, **for_nodes(("spare",), job), RANKS: told_ranks(ranks)}
+    assert max(map(len, told.values())) < 1000
+    found = Nodes(told)
+    assert (found.active, found.hidden, ranks_of(told[RANKS])) == (names, names, ranks)
+    assert subprocess.run(["env"], env=told, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_tasks_in_an_order_are_left_to_srun_while_all_nodes_are_there() -> None:
+    """A node for each of 20,000 tasks was one argument, too long for execve(2)."""
+    environ = {**NO_SPARES, "WHESL_RESTART_COUNT": "0", "SLURM_HOSTFILE": "/hosts"}
+    assert srun("-n20000 ./app", environ, read=lambda _: "n03\nn01\n" * 10_000) == "-n20000 ./app"

@@ -23,8 +23,8 @@ from whesl.managers.resource.flux import flux_command_output
 from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
 from whesl.managers.resource.job_step_process import start
-from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS
-from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB
+from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS, told_ranks
+from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB, told
 from whesl.managers.resource.port import AllocationInfo, JobException, NodeEvent, Step, StepPlace, StepRequest
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
@@ -213,11 +213,11 @@ class FluxAllocation:
             active: names of the nodes in use.
             base: the script's environment, which is not needed here.
         """
-        ranks = self._ranks()
+        ranks, used = self._ranks(), frozenset(active)
         return {
             INSTANCE: self._environ["FLUX_URI"],
-            RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
-            HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
+            RANKS: told_ranks(ranks),
+            HIDDEN_NODES: told(node for node in ranks if node not in used),
             PLAIN: "1" if self._plain else "",
             # FLUX_URI tells whose job it is.
             JOB: "",

@@ -69,9 +69,8 @@ def facts(directory: str) -> tuple[Facts, str]:
         nodes = expand(",".join(execution["nodelist"]))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a resource set: {error}") from None
-    pairs = zip(nodes, sorted(ranks), strict=True)
+    from whesl.managers.resource.launcher_shims.flux_node_swap import told_ranks
+
+    told = told_ranks(dict(zip(nodes, sorted(ranks), strict=True)))
     pmix = os.path.exists(os.path.join(directory, "pmix"))
-    return (
-        Facts(cores, pmix=pmix, mpi_default=read(directory, "mpi")),
-        ",".join(f"{node}={rank}" for node, rank in pairs),
-    )
+    return Facts(cores, pmix=pmix, mpi_default=read(directory, "mpi")), told

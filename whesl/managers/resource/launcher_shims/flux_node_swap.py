@@ -4,7 +4,7 @@ Variables that are read besides those of ``launcher_node_swap``:
 
 * ``WHESL_FLUX_URI``: the instance that the task runs in. In a nested instance (``FLUX_URI`` differs) nothing
   is rewritten: all its nodes are nodes in use, and it has ranks of its own;
-* ``WHESL_FLUX_RANKS``: the rank of each node of the task's instance, ``n01=0,n02=1``.
+* ``WHESL_FLUX_RANKS``: the rank of each node of the task's instance (``told_ranks``).
 
 Constraints have the form of RFC 35 of Flux (``--requires``, terms ``host:`` and ``rank:``); Flux joins
 several by *and*.
@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from whesl.managers.resource.hostlist import compress, expand
+from whesl.managers.resource.hostlist import compress, expand, ranges
 from whesl.managers.resource.launcher_shims.flux_options import SUBMITTING, parse, split
-from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN, Nodes
+from whesl.managers.resource.launcher_shims.nodes_in_use import LONG, TOKEN, Nodes
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -68,8 +68,18 @@ def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
     return words
 
 
+def told_ranks(ranks: Mapping[str, int]) -> str:
+    """Return each node's rank as a variable's value: ``n01=0,n02=1``; ``n[01-02]=0-1`` where that is long."""
+    text = ",".join(f"{node}={rank}" for node, rank in ranks.items())
+    return text if len(text) <= LONG else f"{compress(ranks)}={ranges([*map(str, ranks.values())])}"
+
+
 def ranks_of(text: str) -> dict[str, int]:
-    """Return the rank of each node from a text like ``n01=0,n02=1``. Raises ValueError for other text."""
+    """Return the rank of each node from what ``told_ranks`` returns. Raises ValueError for other text."""
+    if "[" in text:
+        nodes, _, numbers = text.rpartition("=")
+        ranks = (int(rank[1:]) for rank in expand(f"r[{numbers}]"))
+        return dict(zip(expand(nodes), ranks, strict=True))
     pairs = (item.partition("=") for item in text.split(",") if item)
     return {node: int(rank) for node, _, rank in pairs}
 

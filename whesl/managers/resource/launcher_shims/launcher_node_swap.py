@@ -2,7 +2,7 @@
 
 Variables that are read:
 
-* ``WHESL_NODELIST``: the nodes in use, separated by commas; without it nothing is rewritten;
+* ``WHESL_NODELIST``: the nodes in use (``nodes_in_use.told``); without it nothing is rewritten;
 * ``WHESL_JOB``: the job that has these nodes; in another job nothing is rewritten;
 * ``WHESL_SWAPPED``: a JSON object with the present node of each replaced node;
 * ``WHESL_HIDDEN_NODES``: nodes of the allocation that no step may use (spares and lost nodes);
@@ -24,7 +24,7 @@ from whesl.managers.resource.launcher_shims.launcher_options import (
     parse_srun,
     parts,
 )
-from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, TOKEN, Nodes
+from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, TOKEN, Nodes, told
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -206,30 +206,36 @@ def placement(
     """
     named = named_nodes(line, environ, read)
     exclude = line.value("exclude")
-    excluded = nodes.translate(_host_list(exclude, read)) if exclude is not None else []
+    excluded = frozenset(nodes.translate(_host_list(exclude, read)) if exclude is not None else ())
     available = [node for node in nodes.active if node not in excluded]
-    available = [node for node in available if node not in (used or ())] or available
+    taken = frozenset(used or ())
+    available = [node for node in available if node not in taken] or available
     if not available:
         return None
     if named is not None and _arbitrary(line, environ):
+        if not (nodes.hidden or nodes.overlap):
+            return None
         # An arbitrary distribution lists a node for each task, in the order of the tasks. Newer sruns refuse
         # a number of nodes beside it.
-        tasks = [node for node in nodes.translate(named) if node in available]
+        usable = frozenset(available)
+        tasks = [node for node in nodes.translate(named) if node in usable]
         count = [f"--nodes={len(set(tasks))}"] if line.has("nodes") else []
         said = [] if line.has("distribution") else ["--distribution=arbitrary"]
-        return [*count, *said, f"--nodelist={','.join(tasks)}"] if tasks else None
+        return [*count, *said, f"--nodelist={told(tasks)}"] if tasks else None
     wanted = node_count(line, environ, named, len(available))
     relative = line.value("relative")
     if relative is not None:
         named = tuple((available[int(relative) :] + available)[: len(available)])
-    chosen = [node for node in dict.fromkeys(nodes.translate(named or ())) if node in available][:wanted]
+    usable = frozenset(available)
+    chosen = [node for node in dict.fromkeys(nodes.translate(named or ())) if node in usable][:wanted]
     if named is None and wanted < len(available):
         if not (nodes.hidden or nodes.overlap or exclude is not None):
             return None
         # Without a start by the ordinal, all steps on some of the nodes would run on the first nodes.
         start = ordinal * wanted % len(available)
         available = available[start:] + available[:start]
-    chosen += [node for node in available if node not in chosen][: wanted - len(chosen)]
+    others = usable.difference(chosen)
+    chosen += [node for node in available if node in others][: wanted - len(chosen)]
     if used is not None:
         used += chosen
     return [f"--nodes={wanted}", f"--nodelist={compress(chosen)}"]

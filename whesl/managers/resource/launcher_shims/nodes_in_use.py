@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from whesl.managers.resource.hostlist import expand
+from whesl.managers.resource.hostlist import compress, expand
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TOKEN = "WHESL_ATTEMPT_TOKEN"  # noqa: S105 - a variable's name
 # The variable with the nodes of the allocation that no step may use; set by the allocation's adapter.
@@ -14,6 +14,8 @@ HIDDEN_NODES = "WHESL_HIDDEN_NODES"
 # The variable with the id of the job that WHESL's variables are about; jobs that a task submits inherit it.
 JOB = "WHESL_JOB"
 _IDS = ("SLURM_JOB_ID", "PBS_JOBID")
+# Bytes of a variable's value beyond which it is shortened: Linux takes 131,072 of a variable (execve(2)).
+LONG = 100_000
 HET_SIZE = "SLURM_HET_SIZE"  # the number of components of a heterogeneous job; unset in other jobs
 
 
@@ -65,8 +67,17 @@ class Nodes:
 
     def translate(self, names: Sequence[str]) -> list[str]:
         """Return the nodes in use for given nodes, without spares, lost nodes and nodes of other jobs."""
-        return [name for name in map(self.current, names) if name in self.active]
+        active = frozenset(self.active)
+        return [name for name in map(self.current, names) if name in active]
+
+
+def told(names: Iterable[str]) -> str:
+    """Return names of nodes as a variable's value: separated by commas; a host list where that is long."""
+    text = ",".join(names)
+    return text if len(text) <= LONG else compress(text.split(","))
 
 
 def _names(text: str) -> tuple[str, ...]:
+    if "[" in text:
+        return expand(text)
     return tuple(name for name in text.replace("\n", ",").split(",") if name)

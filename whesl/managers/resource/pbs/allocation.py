@@ -12,7 +12,7 @@ from pathlib import Path
 
 from whesl.files import file_retry
 from whesl.managers.resource.job_step_process import start
-from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB
+from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB, told
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, PbsCommands
@@ -158,7 +158,8 @@ class PbsAllocation:
         lines and pass it to launchers. A node has as many lines as in the job's whole node file
         (``mpiprocs``). For launchers that use PBS's task manager, the shims restore the whole node file.
         """
-        hidden = ",".join(node for node in self._nodes if node not in active)
+        used = frozenset(active)
+        hidden = told(node for node in self._nodes if node not in used)
         seen = {WHOLE: self._file, HIDDEN_NODES: hidden, JOB: self._job}
         if tuple(active) == self._nodes:
             return seen | {NODEFILE: self._file}

@@ -187,9 +187,10 @@ class SlurmAllocation:
             if not seen:
                 raise
             kept = self._nodes
+        present = frozenset(kept)
         for node in self._nodes:
             well = seen.get(node) in (NodeState.UP, NodeState.DRAINED)
-            if node not in kept:
+            if node not in present:
                 self._left.setdefault(node, NodeState.RELEASED if well else NodeState.DOWN)
         return {node: self._left.get(node) or seen.get(node, NodeState.UNKNOWN) for node in self._nodes}
 

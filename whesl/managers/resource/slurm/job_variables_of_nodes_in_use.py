@@ -11,6 +11,7 @@ from itertools import groupby
 
 from whesl.managers.resource import hostlist
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
+from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES, JOB, of_this_job
 from whesl.model.errors import CouldNotObserveError
 
@@ -98,7 +99,8 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
         environ: the job's environment.
     """
     allocated = nodes_of(environ)
-    hidden = ",".join(node for node in allocated if node not in active)
+    used_nodes = frozenset(active)
+    hidden = nodes_in_use.told(node for node in allocated if node not in used_nodes)
     told = {HIDDEN_NODES: hidden, JOB: environ.get("SLURM_JOB_ID", "")}
     if environ.get(ASKED_TASKS):
         told[ASKED_TASKS] = ""  # jobs that the task submits have numbers of their own

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 from whesl.files import file_retry
+from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.isolator.launch import program_runner
 
@@ -66,10 +67,10 @@ def told(
         "WHESL_WORKFLOW": workflow,
         "WHESL_RESTART_COUNT": str(restarts),
         TOKEN_VARIABLE: token,
-        "WHESL_NODELIST": ",".join(active),
+        "WHESL_NODELIST": nodes_in_use.told(active),
         # For the launchers' shims: replaced nodes, and nodes on which a step may linger.
         "WHESL_SWAPPED": swapped,
-        "WHESL_LOST_NODES": ",".join(lost),
+        "WHESL_LOST_NODES": nodes_in_use.told(lost),
         "WHESL_HOSTFILE": hosts,
         "WHESL_RECONFIGURE": reconfigure,
         "PWD": workdir,
