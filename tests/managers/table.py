@@ -110,10 +110,9 @@ MANAGERS = (
         sees=(r"Finished toil run successfully",),
         remark="CWL gives tools no environment: without `--preserve-entire-environment` neither `srun` nor WHESL "
         "know the job that they are in. Chaining is off, so that each task has a job of its own.",
-        alone=("HUNG",),
+        alone=("HUNG", "LOST"),
         plain=(("export TOIL_SLURM_ARGS=.*\\n", ""), ("whesl, exec, .*?--, ", "")),
-        alone_remark="a task's paths stand in Toil's job store, which no recovery from a full disk changes; after a lost "
-        "node the task succeeded in its job three times, and twice the next one did not find its file",
+        alone_remark="a task's paths stand in Toil's job store, which no recovery from a full disk changes",
     ),
     Manager(
         name="FireWorks",

@@ -358,15 +358,15 @@ def test_a_loss_without_accounting_may_freeze_the_job(slurm_bed: Maker, tmp_path
         scheduler.requeue(job)
 
 
-def test_a_new_run_has_other_limits(slurm_bed: Maker, tmp_path: Path) -> None:
+def test_a_new_run_has_other_limits_and_nodes(slurm_bed: Maker, tmp_path: Path) -> None:
     """Slurm takes them while the job waits: not while its old run is ending, nor once the new one runs."""
-    bed = slurm_bed(nodes=1)
+    bed = slurm_bed(nodes=2)
     scheduler = SlurmScheduler(bed.environment, settle=20)
-    script = f"trap 'sleep 2; exit 1' TERM; echo run >> {tmp_path}/runs; sleep 600 & wait"
+    script = f"trap 'sleep 2; exit 1' TERM; echo $SLURMD_NODENAME >> {tmp_path}/runs; sleep 600 & wait"
     job = bed.submit(script, "--time=10", "--mem=50", "--requeue")
     wait_until(lambda: (tmp_path / "runs").exists(), "the job runs")
-    assert scheduler.requeue_with(job, Limits(time=90.5, memory=100)) == ""
-    wait_until(lambda: (tmp_path / "runs").read_text().count("run") == 2, "the job runs again", 90)
+    assert scheduler.requeue_with(job, Limits(time=90.5, memory=100, avoid=("n01",))) == ""
+    wait_until(lambda: (tmp_path / "runs").read_text() == "n01\nn02\n", "the job runs on the other node", 90)
     assert bed.job(job, "%l %m") == "1:31:00 100M"
 
 
