@@ -6,6 +6,7 @@ import getpass
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,10 @@ __all__ = ["sshd"]
 
 
 @pytest.fixture
-def store(sshd: Sshd, tmp_path: Path) -> Iterator[SshStore]:
+def store(sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SshStore]:
+    """A store of a process whose TMPDIR is long, as that of a job may be: no socket has its name there."""
+    (directory := tmp_path / ("x" * 60)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
     made = SshStore(
         f"{getpass.getuser()}@127.0.0.1",
         str(tmp_path / "there"),

@@ -22,6 +22,7 @@ from whesl.cloud.transfer.port import DamagedError, Digest, checked, digest_of, 
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 
 _PARTIAL = ".whesl-partial"
+_LONGEST = 64  # the most bytes of a directory for the connection's socket
 _SSH_FAILED = 255  # ssh(1), "EXIT STATUS"
 # rsync(1), "EXIT VALUES": the other host or its connection was lost, or rsync received a signal.
 _RSYNC_BROKEN = frozenset({5, 10, 12, 20, 30, 35, 255})
@@ -51,8 +52,11 @@ class SshStore:
             raise UsageError(
                 f"not a place that ssh reaches: {host}:{root}", hint="ssh://user@host/absolute/path"
             )
-        # A socket's path has to stay below 108 bytes (unix(7)), which one in the run's directory may exceed.
-        control = tempfile.mkdtemp(prefix="whesl-ssh-")
+        # A socket's path has to stay below 108 bytes (unix(7)), with 17 that ssh adds for a moment. A path in
+        # the run's directory may exceed that, as may one in a job's own TMPDIR.
+        usual = tempfile.gettempdir()
+        short = usual if len(os.fsencode(usual)) <= _LONGEST else "/tmp"  # noqa: S108 - it is made private
+        control = tempfile.mkdtemp(prefix="whesl-ssh-", dir=short)
         weakref.finalize(self, shutil.rmtree, control, ignore_errors=True)
         self._host, self._root = host, root.rstrip("/")
         self.name = f"{host}:{root}"
@@ -64,7 +68,7 @@ class SshStore:
                 "-o",
                 "ControlMaster=auto",
                 "-o",
-                f"ControlPath={control}/%C",
+                f"ControlPath={control}/c",
                 "-o",
                 "ControlPersist=60",
             ),
