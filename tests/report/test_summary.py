@@ -104,6 +104,15 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
+@pytest.mark.parametrize(("nodes", "only"), [(["n01"], ", its only node"), (["n01", "n02"], "")])
+def test_a_job_that_its_resource_manager_ran_again_is_told(nodes: list[str], only: str) -> None:
+    """A job without a second node ran again after its node's loss, and the report had no word of it."""
+    first: Records = [RECOVERED[0], ("attempt", 9.5, {"attempt": 1, "nodes": nodes}), RECOVERED[2]]
+    again: Records = [("begun", 60.0, {"claim": "17.1", "job_id": "17"}), ("launched", 61.0, {"attempt": 2})]
+    why = f"its last run was cut off on {', '.join(nodes)}{only}"
+    assert of(summarise(told([*first, *again]))) == [("17", why)]
+
+
 def test_a_recovery_by_a_new_run_of_the_job_is_a_restart() -> None:
     """More memory or time comes with a requeue, which ends the job's first run: it was told as cancelled."""
     asked = {"task": TASK, "job_id": "17", "because": "CRASH"}

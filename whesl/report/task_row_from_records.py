@@ -59,6 +59,7 @@ class TaskFold:
         self._submitted = submitted
         self._claim = self._job = ""
         self._nodes: tuple[str, ...] = ()  # of the newest attempt
+        self._ordered = False  # whether the coordinator has ordered the job's next run
         self._attempts_before: int | None = (
             0  # in starts of the job that numbered them apart; None: not known yet
         )
@@ -121,6 +122,7 @@ class TaskFold:
             case coordinator_records.State() if row.state == TaskState.UNOBSERVED:
                 self._state(record.state)
             case coordinator_records.RequeueDecided():
+                self._ordered = True
                 row.run_again.append(RunAgain(job=record.job_id, reason=record.because))
             case coordinator_records.RequeueDone(outcome=OrderStatus.REFUSED) if row.run_again:
                 row.run_again[-1].reason += f": refused: {record.reason}"
@@ -224,8 +226,10 @@ class TaskFold:
     def _on_begun(self, record: isolator_records.Begun, time: float) -> None:
         job, claim = record.job_id, record.claim
         if claim != self._claim:
+            self._note_cut_off(job)
             self._put_aside(time)
             self._claim = claim
+            self._ordered = False
         # The task runs again, in a requeued job or in a new job.
         self.row.state = TaskState.RUNNING.value
         self.row.ended = None
@@ -238,6 +242,19 @@ class TaskFold:
             if asked is not None and self.row.queue_wait is None:
                 self.row.submitted = min(asked, time)
                 self.row.queue_wait = time - self.row.submitted
+
+    def _note_cut_off(self, job: str) -> None:
+        """Note that the resource manager has run the job again by itself, after a run without an end."""
+        if (
+            job
+            and job == self._job
+            and self.row.runs
+            and self.row.runs[-1].ended is None
+            and not self._ordered
+        ):
+            only = ", its only node" if len(self._nodes) == 1 else ""
+            where = f" on {', '.join(self._nodes)}{only}" if self._nodes else ""
+            self.row.run_again.append(RunAgain(job=job, reason=f"its last run was cut off{where}"))
 
     def _put_aside(self, time: float) -> None:
         """Keep earlier exceptions apart, since a new start of a job may number from 1 again."""
