@@ -24,10 +24,11 @@ from tests.equipment.install_slurm import SlurmBedError, install, prefix, search
 from tests.equipment.nfsbed import NfsBed
 from tests.equipment.slurmbed import SlurmBed
 from whesl.model.errors import WheslError
-from whesl.prediction import compile_choice, numba_jit
+from whesl.prediction import compile_choice
 from whesl.runtime.coordinator.client.start import stop as stop_coordinator
 
 # A command that is called in this process must not choose for the tests that follow.
+in_plain_python = compile_choice.in_plain_python
 compile_choice.in_plain_python = lambda: None
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
@@ -105,7 +106,7 @@ def whesl_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
             stop_coordinator(file.parent.parent)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Give the tests' programs their signals also below a shell's ``&``, which has these two ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
@@ -114,7 +115,9 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     limits.stretch()
-    if not os.environ.get("WHESL_COMPILE_ALL"):
+    if "not compiled" in config.getoption("markexpr"):
+        in_plain_python()  # no test that is left gains from it, and each process would load numba
+    elif not os.environ.get("WHESL_COMPILE_ALL"):
         leave_plain()
     # How long an example takes says how busy the machine is.
     settings.register_profile("whesl", deadline=None)
@@ -123,6 +126,8 @@ def pytest_configure() -> None:
 
 def leave_plain() -> None:
     """Have the functions of some modules run as plain Python, which those of all others may not call."""
+    from whesl.prediction import numba_jit  # loads numba, by the choice of this process
+
     compiled = numba_jit.jit
 
     def jit(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit  # quantiles of Student's t
 
 from whesl.lab.results.jobs_parquet_and_summary_json import write_parquet
 from whesl.lab.results.report_figures import Figure, Series
@@ -143,6 +142,8 @@ def _group(cells: list[Cell], results: dict[str, Result], varied: dict[str, Any]
         mean[name] = math.fsum(numbers) / len(numbers)
         if len(numbers) > 1:
             deviation = math.sqrt(math.fsum((x - mean[name]) ** 2 for x in numbers) / (len(numbers) - 1))
+            from scipy.special import stdtrit  # quantiles of Student's t; few commands need them
+
             half[name] = float(stdtrit(len(numbers) - 1, 0.975)) * deviation / math.sqrt(len(numbers))
     return Group(cells[0].kind, varied, len(cells), mean, half)
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from scipy.special import digamma, polygamma
 
 from tests.prediction.failures.histories import DAY, weibull_machine
 from whesl.lab.readers import failures
@@ -71,6 +69,9 @@ def test_the_numbers_are_those_of_the_records_of_los_alamos(tmp_path: Path) -> N
     assert len(shapes) == 17
     assert np.median(shapes) == pytest.approx(prior.SHAPE, abs=0.005)
     assert np.median(weights) == pytest.approx(prior.FRAILTY, abs=0.05)
+    from scipy.optimize import brentq  # loads for a second, in each process that collects tests
+    from scipy.special import digamma, polygamma
+
     shape = brentq(lambda one: polygamma(1, one) - np.var(hazards, ddof=1), 0.05, 50)
     assert shape == pytest.approx(prior.FAILURES, abs=0.05)
     assert np.exp(digamma(shape) - np.mean(hazards)) == pytest.approx(prior.EXPOSURE, rel=0.01)
