@@ -78,12 +78,14 @@ test: style ## style, types, and the tests; installs and starts a real Slurm whe
 test-all: style ## as test, with each test in every setting, and all loops compiled
 	@WHESL_COMPILE_ALL=1 $(MAKE) --no-print-directory -j2 types tests-all
 
-.PHONY: tests-quick tests-main tests-all bytecode packages
-# Once, beside the type checks: else each process would compile all tests.
-bytecode: $(VENV)/.dev
+.PHONY: tests-quick tests-main tests-all packages
+# Once, beside the type checks: else each process would compile all tests. Not again while none has changed.
+BYTECODE := build/bytecode
+$(BYTECODE): $(VENV)/.dev $(shell find whesl tests -name '*.py')
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
+	@mkdir -p $(@D) && touch $@
 
-tests-quick: bytecode
+tests-quick: $(BYTECODE)
 	$(PYTEST) -m "not variant and not slurm and not flux and not cluster and not slow and not costly and not compiled" $(PYTEST_ARGS)
 
 # At once: each test would install what it lacks, and the others wait. What cannot be installed is told by the tests.
@@ -91,10 +93,10 @@ packages: $(VENV)/.dev
 	@[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  $(BIN)/python -c 'from tests.equipment.install_slurm import PACKAGES, install; install(tuple(PACKAGES))' || true
 
-tests-main: bytecode packages
+tests-main: $(BYTECODE) packages
 	$(PYTEST) -m "not variant" $(PYTEST_ARGS)
 
-tests-all: bytecode packages
+tests-all: $(BYTECODE) packages
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)
