@@ -13,14 +13,16 @@ from whesl.managers.resource.slurm.slurm_command_output import SEPARATOR, hosts_
 from whesl.managers.resource.slurm.states import node_state
 from whesl.model.states import NodeState
 
-_JOB = ("Partition", "NumNodes", "ReqNodes", "Reservation", "ExcNodes")
+# Partition, number of nodes, named nodes, reservation, excluded nodes (22.05 has no long name of the last).
+_JOB = ("%P", "%D", "%n", "%v", "%x")
 _NODE = ("NodeList", "StateComplete", "CPUs", "Memory", "Gres", "Features")
-JOB_FORMAT, NODE_FORMAT = (",".join(f"{name}:{SEPARATOR}" for name in names) for names in (_JOB, _NODE))
+JOB_FORMAT = "".join(f"{field}{SEPARATOR}" for field in _JOB)
+NODE_FORMAT = ",".join(f"{name}:{SEPARATOR}" for name in _NODE)
 _NONE = ("", "(null)", "N/A")
 
 
 def partition(job: str) -> str:
-    """Return the partition of a job, from ``squeue -h -O JOB_FORMAT``."""
+    """Return the partition of a job, from ``squeue -h -o JOB_FORMAT``."""
     return next((row[0] for row in rows(job, len(_JOB), "squeue")), "")
 
 
@@ -28,7 +30,7 @@ def excluded(job: str, nodes: str, used: Sequence[str], bad: Sequence[str]) -> s
     """Return the job's new ExcNodeList, "" where it stays as it is.
 
     Args:
-        job: what ``squeue -h -O JOB_FORMAT`` printed of the job.
+        job: what ``squeue -h -o JOB_FORMAT`` printed of the job.
         nodes: what ``sinfo -h -N -O NODE_FORMAT`` printed of the job's partition.
         used: the nodes of the job's last run.
         bad: the nodes that it has to be kept off.

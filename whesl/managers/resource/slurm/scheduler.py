@@ -219,8 +219,8 @@ class SlurmScheduler:
         if not bad or not record.nodes:
             return ""
         try:
-            job = self._commands.run("squeue", "-h", "-j", record.id, "-O", kept_off_nodes.JOB_FORMAT)
-            words = ("-a", "-h", "-N", "-p", kept_off_nodes.partition(job), "-O", kept_off_nodes.NODE_FORMAT)
+            job = self._commands.run("squeue", "-h", "-j", record.id, "-o", kept_off_nodes.JOB_FORMAT)
+            words = ("-h", "-N", "-p", kept_off_nodes.partition(job), "-O", kept_off_nodes.NODE_FORMAT)
             return kept_off_nodes.excluded(job, self._commands.run("sinfo", *words), record.nodes, bad)
         except (CouldNotObserveError, TransientError, RefusedError):
             return ""
