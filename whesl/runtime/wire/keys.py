@@ -17,7 +17,7 @@ import msgspec
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.runtime.wire.private_directory import HomeError, make_private
+from whesl.runtime.wire.private_directory import HomeError, make_home, make_private
 
 
 class KeyPair(msgspec.Struct, frozen=True):
@@ -60,10 +60,11 @@ class UserKeys(msgspec.Struct, frozen=True):
 def home() -> Path:
     """Return the directory that ``WHESL_HOME`` names (default ``~/.whesl``), made private at first use.
 
-    Raises HomeError when it is not the caller's own or open to anybody else.
+    Raises HomeError when it is not the caller's own or open to anybody else, or does not answer.
     """
     path = Path(places.chosen()).expanduser().absolute()
-    return private_directory(path)
+    make_home(str(path))
+    return path
 
 
 def private_directory(path: Path) -> Path:

@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 
-from whesl.files import file_retry
+from whesl.files import file_retry, hanging_file_system
 from whesl.files.untrusted_path import planted
 from whesl.model import home as places
 from whesl.model.errors import WheslError
@@ -76,11 +76,28 @@ def make_private(path: str) -> None:
     try:
         file_retry.retried(lambda: _make_private(path))
     except OSError as error:
-        said, need = _reason(error)
-        other = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
-        raise HomeError(
-            f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
-        ) from error
+        raise _unusable(path, error) from error
+
+
+def make_home(path: str) -> None:
+    """Make a home as ``make_private`` does, where its file system answers in bounded time. Raises HomeError.
+
+    Args:
+        path: absolute.
+    """
+    try:
+        hanging_file_system.require(path)
+    except hanging_file_system.SilentError as error:
+        raise _unusable(path, error) from error
+    make_private(path)
+
+
+def _unusable(path: str, error: OSError) -> HomeError:
+    said, need = _reason(error)
+    other = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
+    return HomeError(
+        f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
+    )
 
 
 def need_room(path: str) -> None:

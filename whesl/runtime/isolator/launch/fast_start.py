@@ -20,6 +20,7 @@ import time
 from types import SimpleNamespace
 
 from whesl.files import file_retry, standard_streams
+from whesl.files.hanging_file_system import SilentError
 from whesl.files.non_utf8_text import original
 from whesl.language import rules_cache, shipped_policy
 from whesl.managers.resource import allocation_from_environment, launcher_shims, manager_table
@@ -36,7 +37,7 @@ from whesl.runtime.isolator.launch import (
 )
 from whesl.runtime.isolator.nodes import allocation_share
 from whesl.runtime.locking import takeover_lock
-from whesl.runtime.wire.private_directory import make_private, need_room
+from whesl.runtime.wire.private_directory import make_home, make_private, need_room
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
@@ -53,11 +54,13 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
         options: the options of ``whesl exec`` by their keys.
 
     Returns None in any case but the usual one, with nothing done that ``full_start`` would not do again.
-    Raises UsageError for a script that cannot be read; OSError.
+    Raises UsageError for a script that cannot be read; HomeError for a home that does not answer; OSError.
     """
     try:
         task = _described(setup_json.Request(**options))
-    except (WheslError, UnicodeError):
+    except (WheslError, UnicodeError) as error:
+        if isinstance(error.__cause__, SilentError):
+            raise  # ``full_start`` would wait as long for the same home
         return None
     if task is None:
         return None
@@ -79,7 +82,7 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
     # Raises UnicodeError for text that is not UTF-8, which ``full_start`` refuses.
     said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
     "\0".join(said).encode()
-    make_private(here)
+    make_home(here)
     given = allocation_from_environment.given(os.environ)
     if given is None:
         return None

@@ -21,7 +21,7 @@ if __name__ == "__main__":  # run by path, in an interpreter without packages
 from whesl import drop_coerced_locale
 from whesl.files import file_retry
 from whesl.runtime.detect import output_passthrough
-from whesl.runtime.isolator.launch import program_runner, signal_delivery
+from whesl.runtime.isolator.launch import home_watch, program_runner, signal_delivery
 from whesl.runtime.isolator.launch.signal_delivery import CAUSED, ENDING, SIGNALS
 from whesl.runtime.locking import procfs, takeover_lock
 
@@ -224,11 +224,13 @@ class Keeper:
         for signum in self._ending:
             self._tell_isolator(signum)
         self._ending = []
-        gone = False
+        gone, home = False, home_watch.HomeWatch(self._directory)
         while not gone:
             if self._script is not None and self._script.gone():
                 self._end_with_script(self._script, poller, signals)
-            for descriptor, _ in poller.poll(output_passthrough.LOOK_FIRST * 1000 if self._held else None):
+            for descriptor, _ in poller.poll(
+                output_passthrough.LOOK_FIRST * 1000 if self._held else home.due_in()
+            ):
                 if descriptor == pidfd:
                     gone = True
                     continue
@@ -239,6 +241,7 @@ class Keeper:
                 if descriptor == signals:
                     self._hear(signals)
             self._deliver()
+            home.look(self._isolator)
         os.close(pidfd)
         self._reap()
 

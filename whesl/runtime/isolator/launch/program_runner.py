@@ -86,8 +86,21 @@ def run(status: str, become: Callable[[], NoReturn]) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave(status, "run")
     code, word = _run(become, held)
+    with contextlib.suppress(OSError), open("/proc/self/comm", "w") as name:  # noqa: PTH123
+        name.write(f"{code} {word}")  # the keeper's only source while the status file's file system hangs
     _leave(status, f"{code} {word}")
     return code
+
+
+def status_in_name(runner: int) -> tuple[int | None, bool]:
+    """Return what ``read`` does, from the name of a runner whose program has ended.
+
+    Args:
+        runner: the runner's process number.
+    """
+    with contextlib.suppress(OSError), open(f"/proc/{runner}/comm") as name:  # noqa: PTH123
+        return read(f"{name.read().strip():<{_WIDTH}}\n".encode())
+    return None, False
 
 
 def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tuple[int, str]:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 
+from whesl.files.hanging_file_system import SilentError
 from whesl.runtime.isolator.launch import program_runner
 from whesl.runtime.isolator.launch.signal_delivery import SIGNALS
 from whesl.runtime.wire.private_directory import HomeError
@@ -30,7 +31,10 @@ def instead(command: Sequence[str], error: Exception, said: str) -> None:
         said: the error as text.
     """
     cause = error if isinstance(error, OSError) else error.__cause__
-    if not command or not isinstance(cause, OSError) or _has_begun():
+    if not command or not isinstance(cause, OSError):
+        return
+    # A question to a silent home is a child of this process, and is asked before anything is started.
+    if not isinstance(cause, SilentError) and _has_begun():
         return
     if cause.errno not in REFUSING and not isinstance(error, HomeError):
         return

@@ -1,0 +1,105 @@
+"""A home whose file system hangs: commands are told so, and a program starts and ends all the same."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.equipment.nfsbed import NfsBed
+from tests.waiting import until
+from whesl.files import hanging_file_system
+from whesl.runtime.isolator.launch import home_watch, program_runner, runner_start, unwatched_command
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.private_directory import HomeError
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def bed(nfs_bed: Callable[..., NfsBed]) -> NfsBed:
+    return nfs_bed("node", attributes=0.0, absences=0.0)
+
+
+def test_a_home_that_hangs_is_told_and_the_command_runs_without_it(
+    bed: NfsBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``whesl exec`` waited for the file server in its first call, deaf to signals, as all commands did."""
+    monkeypatch.setenv("WHESL_HOME", str(bed.at("node")))
+    monkeypatch.setattr(hanging_file_system, "START_LIMIT", 0.2)
+    ran: list[list[str]] = []
+    monkeypatch.setattr(program_runner, "become", ran.append)
+    monkeypatch.setattr(program_runner, "give_back_signals", lambda _: None)
+    bed.change("node", stalled=True)
+    with pytest.raises(HomeError, match="did not answer") as seen:
+        keys.home()
+    unwatched_command.instead(("app",), seen.value, str(seen.value))
+    assert ran == [["app"]]
+    bed.change("node", stalled=False)
+
+
+def test_a_file_system_that_answers_is_asked_anew(bed: NfsBed) -> None:
+    question = hanging_file_system.Question(str(bed.at("node") / "missing"))
+    for _ in range(2):
+        bed.change("node", stalled=True)
+        assert not question.answered()
+        bed.change("node", stalled=False)
+        assert question.answered(PATIENCE)
+
+
+def test_the_keeper_learns_the_end_while_the_status_cannot_be_written(
+    bed: NfsBed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program had ended, its runner waited for the file server, and ``whesl exec`` waited with it."""
+    directory = bed.at("node") / "task"
+    (directory / "attempt-1").mkdir(parents=True)
+    status = directory / "attempt-1/status"
+    status.write_bytes(program_runner.STATUS_PENDING)
+    monkeypatch.setattr(home_watch, "LOOK", 0.0)
+    monkeypatch.setattr(home_watch, "SILENT_LOOK", 0.0)
+    monkeypatch.setattr(home_watch, "SILENCE", 0.0)
+    go = tmp_path / "go"
+    runner = runner_start.start(
+        ("/bin/sh", "-c", f"while [ ! -e {go} ]; do sleep 0.02; done; kill -TERM $$"),
+        status=str(status),
+        stdin="",
+        stdin_offset=0,
+        stdout=str(tmp_path / "out"),
+        stderr=str(tmp_path / "out"),
+        workdir=str(tmp_path),
+        environment={**os.environ, runner_start.TOKEN_VARIABLE: "t.1"},
+    )
+    until(lambda: status.read_bytes().startswith(b"run"), "the program", PATIENCE)
+    watch = home_watch.HomeWatch(str(directory))
+    bed.change("node", stalled=True)
+    for _ in range(3):
+        assert watch._end(time.monotonic()) is None, "the program runs"
+    go.touch()
+    assert until(lambda: watch._end(time.monotonic()), "the end", PATIENCE) == (143, True)
+    bed.change("node", stalled=False)
+    assert runner.wait(PATIENCE) == 143
+    assert program_runner.read(status.read_bytes()) == (143, True)
+
+
+def test_a_hanging_isolator_without_an_attempt_is_left_after_a_time(
+    bed: NfsBed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LOOK", "SILENT_LOOK", "SILENCE"):
+        monkeypatch.setattr(home_watch, name, 0.0)
+    isolator = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+    watch = home_watch.HomeWatch(str(bed.at("node") / "task"))
+    bed.change("node", stalled=True)
+    until(lambda: watch._idle_since < time.monotonic(), "the silence", PATIENCE, lambda: watch.look(isolator))
+    monkeypatch.setattr(home_watch, "NOTHING_RUNS", 0.0)
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    watch.look(isolator)
+    assert ended == [os.EX_SOFTWARE]
+    with contextlib.suppress(ChildProcessError):
+        assert os.waitstatus_to_exitcode(os.waitpid(isolator, 0)[1]) == -9
+    bed.change("node", stalled=False)

@@ -1,0 +1,78 @@
+"""What the keeper learns of its task while the home's file system hangs, without a call to that file system.
+
+The isolator waits in its files then, and the runner with the program's status in hand. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+import time
+
+from whesl.files.hanging_file_system import Question
+from whesl.runtime.isolator.launch import program_runner, signal_delivery
+
+LOOK = 60.0  # seconds between two questions to a file system that answers
+SILENT_LOOK = 1.0  # seconds between two looks at one that does not
+SILENCE = 30.0  # seconds without an answer after which the file system hangs
+NOTHING_RUNS = 600.0  # seconds for which a hanging isolator may leave its task without an attempt
+
+
+class HomeWatch:
+    """Looks at the file system of a task's directory.
+
+    Args:
+        directory: the task's directory.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._question = Question(directory)
+        self._due = time.monotonic() + LOOK
+        self._idle_since = math.inf
+
+    def due_in(self) -> float:
+        """Return the milliseconds until the next look."""
+        return max(self._due - time.monotonic(), 0.0) * 1000
+
+    def look(self, isolator: int) -> None:
+        """Look where a look is due; end this process as the program has ended, where the file system hangs.
+
+        Args:
+            isolator: the isolator's process number.
+        """
+        end = self._end(time.monotonic())
+        if end is None:
+            return
+        status, died = end
+        with contextlib.suppress(OSError):
+            os.kill(isolator, signal.SIGKILL)  # it may start no attempt when its files are back
+            how = "no attempt runs" if status is None else f"the program ended with status {status}"
+            sys.stderr.write(f"whesl: {self._directory} does not answer; {how}, which no rule has judged\n")
+            sys.stderr.flush()
+        if status is not None and died:
+            signal_delivery.die(status - 128)
+        os._exit(os.EX_SOFTWARE if status is None else status)
+
+    def _end(self, now: float) -> tuple[int | None, bool] | None:
+        """Return the program's exit status and whether it died of a signal, None while the task goes on.
+
+        The status is None where no attempt has run for long.
+        """
+        if now < self._due:
+            return None
+        self._due = now + SILENT_LOOK
+        if self._question.answered():
+            self._due, self._idle_since = now + LOOK, math.inf
+            return None
+        if now < self._question.asked + SILENCE:
+            return None
+        if runner := program_runner.running(self._directory):
+            self._idle_since = math.inf
+            status = program_runner.status_in_name(runner)
+            return status if status[0] is not None else None
+        self._idle_since = min(self._idle_since, now)
+        return (None, False) if now > self._idle_since + NOTHING_RUNS else None
