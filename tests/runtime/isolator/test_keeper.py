@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.waiting import until
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
-from whesl.runtime.isolator.launch import program_runner, runner_start
+from whesl.runtime.isolator.launch import program_runner, runner_start, signal_delivery
 from whesl.runtime.isolator.launch.isolator_keeper import Keeper
 from whesl.runtime.isolator.launch.signal_delivery import ENDING
 from whesl.runtime.node_agent.fencing import attempt_processes
@@ -202,3 +203,43 @@ def test_who_hears_a_signal_dies_of_it_also_where_the_command_had_to_be_killed(t
         until(ready.exists, "the command", 60.0)
         child.terminate()
         assert child.wait(60) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(("before", "died_of"), [("", signal.SIGTERM), ("trap '' TERM; ", 0)])
+def test_a_signal_that_came_before_the_program_s_end_is_what_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, died_of: int
+) -> None:
+    """``scancel`` ends a job's steps, then its script with 0 while the keeper looks whom the signal reached.
+
+    With proctrack/pgid the plain batch shell died of the signal, and the wrapped one was told as completed.
+    """
+    status, ready = tmp_path / "status", tmp_path / "ready"
+    status.write_bytes(program_runner.STATUS_PENDING)
+    runner = runner_start.start(
+        ("/bin/sh", "-c", f"{before}: > {ready}; exec sleep 600"),
+        status=str(status),
+        stdin="",
+        stdin_offset=0,
+        stdout=str(tmp_path / "out"),
+        stderr=str(tmp_path / "out"),
+        workdir=str(tmp_path),
+        environment={**os.environ, runner_start.TOKEN_VARIABLE: "t.1"},
+    )
+    until(ready.exists, "the program", 30.0)
+    keeper = alone(tmp_path)
+    monkeypatch.setattr(program_runner, "running", lambda _: runner.pid)
+    monkeypatch.setattr(keeper, "_tell_isolator", lambda _: None)
+
+    def reach(came: list[int]) -> dict[int, str]:
+        for child in signal_delivery.children(runner.pid):
+            os.kill(child, signal.SIGKILL)
+        runner.wait(30.0)
+        return dict.fromkeys(came, signal_delivery.GROUP)
+
+    keeper._witnesses = SimpleNamespace(reach=reach)  # type: ignore[assignment]  # a stand-in
+    read, write = os.pipe()
+    os.write(write, bytes((signal.SIGTERM,)))
+    keeper._hear(read)
+    os.close(read)
+    os.close(write)
+    assert keeper.died_of == died_of

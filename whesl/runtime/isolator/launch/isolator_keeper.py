@@ -228,9 +228,8 @@ class Keeper:
         while not gone:
             if self._script is not None and self._script.gone():
                 self._end_with_script(self._script, poller, signals)
-            for descriptor, _ in poller.poll(
-                output_passthrough.LOOK_FIRST * 1000 if self._held else home.due_in()
-            ):
+            patience = output_passthrough.LOOK_FIRST * 1000 if self._held else home.due_in()
+            for descriptor, _ in poller.poll(patience):
                 if descriptor == pidfd:
                     gone = True
                     continue
@@ -263,6 +262,8 @@ class Keeper:
         assert self._witnesses is not None
         came = [signum for signum in os.read(signals, 64) if signum in SIGNALS | CAUSED]
         self._heard.update(came)
+        program = self._program_now()
+        deadly = {signum for signum in came if signum in ENDING and program and program.dies_of(signum)}
         reach = self._witnesses.reach(came)
         for signum in came:
             alone = self._in_job and reach[signum] == signal_delivery.ONE
@@ -272,18 +273,21 @@ class Keeper:
                 signum, reach[signum], early=False
             ):
                 self._held.append((signum, reach[signum]))
+                self.died_of = signum if signum in deadly else self.died_of
 
     def _deliver(self) -> None:
         """Send the program the signals that came before it was started."""
         self._held = [each for each in self._held if not self._send(*each, early=True)]
 
     def _send(self, signum: int, reach: str, *, early: bool) -> bool:
+        program = self._program_now()
+        return program is not None and program.send(signum, reach, early=early)
+
+    def _program_now(self) -> signal_delivery.Program | None:
         runner = self._first_runner if self._runner is not None else program_runner.running(self._directory)
-        if not runner:
-            return False
-        if self._program is None or self._program[0] != runner:
+        if runner and (self._program is None or self._program[0] != runner):
             self._program = runner, signal_delivery.Program(runner)
-        return self._program[1].send(signum, reach, early=early)
+        return self._program[1] if runner and self._program else None
 
     def _tell_isolator(self, signum: int) -> None:
         try:

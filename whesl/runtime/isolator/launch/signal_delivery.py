@@ -205,6 +205,11 @@ class Program:
                 os.kill(pid, signum)
         return True
 
+    def dies_of(self, signum: int) -> bool:
+        """Whether the program runs and neither handles nor ignores a signal."""
+        pid = self._main()
+        return bool(pid) and not _handles(pid, signum)
+
     def _main(self) -> int:
         """Return the program's process number, 0 until the runner's child has executed the program."""
         own, name = _described(self._runner)
@@ -222,10 +227,13 @@ def _described(pid: int) -> tuple[bytes, bytes]:
 
 
 def _handles(pid: int, signum: int) -> bool:
-    for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines():
-        if line.startswith(b"SigCgt:"):
-            return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
-    return True  # a process that is gone needs no handler
+    """Whether a process handles or ignores a signal; one that is gone needs no handler."""
+    masks = [
+        int(line.split()[1], 16)
+        for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines()
+        if line.startswith((b"SigCgt:", b"SigIgn:"))
+    ]
+    return not masks or any(mask >> (signum - 1) & 1 for mask in masks)
 
 
 def children(pid: int) -> list[int]:
