@@ -5,6 +5,7 @@ This module does not import click, since a protected program waits for the impor
 
 from __future__ import annotations
 
+import signal
 import sys
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -18,6 +19,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: the words after the program's name; None for the process's own.
     """
+    # A caller's ignored SIGCHLD is inherited: the kernel would keep no child's status, and each would be 0.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:
         from whesl.cli.launch import fast_exec

@@ -15,6 +15,9 @@ else:
     except ImportError:  # an interpreter that is built in another way
         from hashlib import blake2b as blake2b
 
+# Bytes of a file's name; a file system takes 255, and locks and temporary files have longer names.
+_LONGEST, _KEPT = 224, 180
+
 
 def hexdigest(content: bytes, size: int) -> str:
     """Return the BLAKE2b digest of bytes as text.
@@ -24,3 +27,12 @@ def hexdigest(content: bytes, size: int) -> str:
         size: of the digest, bytes.
     """
     return blake2b(content, digest_size=size).hexdigest()
+
+
+def file_name(quoted: str) -> str:
+    """Return a name as a file can have it: the name itself; its beginning and a digest where it is too long.
+
+    Args:
+        quoted: the name, in ASCII.
+    """
+    return quoted if len(quoted) <= _LONGEST else f"{quoted[:_KEPT]}-{hexdigest(quoted.encode(), 16)}"

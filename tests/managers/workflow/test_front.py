@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from tests.managers.workflow.test_granted_spares import front as in_front
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.wrapped_script import KEEPS
+from whesl.managers.workflow.submission import any_script
+from whesl.managers.workflow.submission.any_script import Front
+from whesl.managers.workflow.submission.sbatch_options import parse_call
 
 WHESL = Path(sys.executable).parent / "whesl"
 RULES = """\
@@ -34,6 +38,16 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "rules.esl").write_text(RULES)
     (tmp_path / "sim.sh").write_text("#!/bin/bash -e\n#SBATCH -N 2\necho $0\n")
     return tmp_path
+
+
+def test_a_script_on_standard_input_may_have_any_bytes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comment in Latin-1 was a traceback."""
+    text = b"#!/bin/bash\n# caf\xe9\ntrue\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), "utf-8"))
+    how = Front(rules=str(place / "rules.esl"), spares=0)
+    call, *_, write = any_script.wrapped(parse_call([]), "", how, {"WHESL_HOME": str(place / "home")}, place)
+    write({})
+    assert b"\n# caf\xe9\ntrue\n" in Path(call.script).read_bytes()
 
 
 def submitted(place: Path, call: str, *options: str) -> tuple[str, list[str], str]:

@@ -371,6 +371,11 @@ def test_not_seen_is_not_gone(tmp_path: Path) -> None:
     assert len(scheduler.jobs) == 1
 
 
+def test_a_task_s_name_may_be_longer_than_a_file_s(tmp_path: Path) -> None:
+    scheduler = Scheduler()  # sbatch ended with a traceback: File name too long
+    assert [submit(tmp_path, scheduler, task=f"w/{'é' * 100}{end}") for end in "121"] == ["100", "101", "100"]
+
+
 def test_a_refusal_is_told_and_may_be_tried_again(tmp_path: Path) -> None:
     scheduler = Scheduler()
 

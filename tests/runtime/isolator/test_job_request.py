@@ -65,3 +65,13 @@ def test_each_attempt_can_read_a_file_on_standard_input_anew(
     finally:
         os.dup2(saved, 0)
         os.close(saved)
+
+
+@pytest.mark.parametrize("letter", ["a", "\N{KATAKANA LETTER SI}"])
+def test_a_name_of_any_length_has_a_directory_of_its_own(tmp_path: Path, letter: str) -> None:
+    """A program called by 30 letters of Japanese ran without WHESL, since its quoted name was too long."""
+    request = Request(command=("true",))
+    made = {setup_json.task_dir(request, f"w/{letter * 300}{end}", str(tmp_path)) for end in "12"}
+    for directory in made:
+        Path(directory).mkdir(parents=True)
+    assert len(made) == 2

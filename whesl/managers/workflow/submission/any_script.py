@@ -79,7 +79,7 @@ def wrapped(
     if command is not None:
         text = f"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n"
     elif not source:
-        text = sys.stdin.read()
+        text = os.fsdecode(sys.stdin.buffer.read())
     # sbatch names jobs after their files, and these two so.
     name = Path(source).name or ("wrap" if command is not None else "sbatch")
     spec = load_rules((how.rules,), places.rules_cache(Path(home)), any_job=False)

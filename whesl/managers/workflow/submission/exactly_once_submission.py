@@ -31,6 +31,7 @@ from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers.resource.port import JobRecord
 from whesl.model import job_ids
+from whesl.model.digest import file_name
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.runtime.locking import takeover_lock
@@ -82,7 +83,7 @@ class Ledger:
 
     def __init__(self, directory: Path, task: str) -> None:
         self._directory = directory
-        self._path = directory / f"{quote(task, safe='')}.json"
+        self._path = directory / f"{file_name(quote(task, safe=''))}.json"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ from whesl.language import shipped_policy
 from whesl.managers.resource import cluster_environment, manager_table
 from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spares_granted
 from whesl.managers.resource.wrapped_script import kept
+from whesl.model.digest import file_name
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.detect import shared_output
 from whesl.runtime.isolator.launch import options, runner_start
@@ -190,7 +191,7 @@ def task_dir(request: Request, task: str, here: str) -> str:
     if request.task_dir is not None:
         return absolute(os.fspath(request.task_dir))
     workflow, _, name = task.partition("/")
-    return f"{here}/tasks/{_quoted(workflow, '')}/{_quoted(name, ' +,=@:')}"
+    return f"{here}/tasks/{_quoted(workflow, '')}/{file_name(_quoted(name, ' +,=@:'))}"
 
 
 def _quoted(text: str, safe: str) -> str:
