@@ -7,7 +7,8 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import Any, NoReturn
 
     from whesl.client.heartbeat import heartbeat, section
     from whesl.runtime.functions.errors import (
@@ -66,6 +67,26 @@ def drop_coerced_locale() -> None:
         return
     if b"\0LC_CTYPE=" not in b"\0" + given:
         del os.environ["LC_CTYPE"]
+
+
+def become(
+    program: str, words: "Sequence[str]", environment: "Mapping[str, str] | None" = None
+) -> "NoReturn":
+    """Become another program, which inherits neither the signals that Python ignores nor a coerced locale.
+
+    Args:
+        program: its path.
+        words: its arguments, with its name.
+        environment: its whole environment; None: this process's own.
+
+    Raises OSError.
+    """
+    import _signal  # type: ignore[import-not-found]  # signal without its slow import; typeshed has no stub
+
+    drop_coerced_locale()
+    for signum in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(signum, _signal.SIG_DFL)
+    os.execve(program, [*words], os.environ if environment is None else environment)  # noqa: S606  # a list
 
 
 # WHESL's modules that run users' functions and handlers, whose users choose the warnings.

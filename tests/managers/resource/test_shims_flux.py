@@ -430,7 +430,7 @@ def test_the_instance_is_known_from_its_files(tmp_path: Path) -> None:
 def test_an_instance_that_has_just_ended_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither submitted to nor run: the caller goes on with the real srun."""
     became: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda path, words: became.append(words))
+    monkeypatch.setattr(shim_program, "become", lambda path, words: became.append(words))
     monkeypatch.setattr(shim_program, "submit", lambda real, run: ("", []))
     path = tmp_path / "local-0"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as broker:

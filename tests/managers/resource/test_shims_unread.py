@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from tests.alike import alike
 from tests.equipment.nfsbed import NfsBed
 from whesl.managers.resource import launcher_shims
+from whesl.managers.resource.launcher_shims import shim_program
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
@@ -87,3 +89,17 @@ def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(
     assert run() == wanted
     bed.change("login", error=error, error_rate=0.15, operations=("getattr", "open", "read", "lookup"))
     assert {run() for _ in range(60)} <= {wanted, ""}
+
+
+def test_a_launcher_inherits_nothing_of_the_shim_s_interpreter(tmp_path: Path) -> None:
+    """Ranks of mpirun ignored SIGPIPE and SIGXFSZ, as Python does, and had LC_CTYPE=C.UTF-8."""
+    (tmp_path / "mpirun").write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_; exit 7\n")
+    (tmp_path / "mpirun").chmod(0o700)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", shim_program.__file__, "mpirun"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "WHESL_NODELIST": "n1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (7, ["SigIgn:", "0" * 16])

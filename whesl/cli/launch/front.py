@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from whesl import become
 from whesl.cli.options import OBSERVE, OWN_NODE, SPARES, SPECIFICATION
 from whesl.cli.parameters import argument, parameters
 from whesl.language import shipped_policy
@@ -53,4 +54,4 @@ def front(
     program = shutil.which(words[0], path=environment["PATH"])
     if program is None:
         raise UsageError(f"there is no {words[0]} on PATH")
-    os.execve(program, words, environment)  # noqa: S606 - no shell is what we want
+    become(program, words, environment)

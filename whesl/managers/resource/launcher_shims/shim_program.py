@@ -20,6 +20,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.join(_HERE, os.pardir, os.pardir, os.pardir, os.pardir)
 sys.path.insert(0, _ROOT)
 
+from whesl import become  # noqa: E402 - only found through the path above
 from whesl.managers.resource.launcher_shims import MARKER  # noqa: E402 - only found through the path above
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite  # noqa: E402 - as above
 from whesl.managers.resource.launcher_shims.nodes_in_use import of_this_job  # noqa: E402 - as above
@@ -192,7 +193,7 @@ def attach(real: str, run: Run) -> None:
     if not job and not listening(os.environ.get("FLUX_URI", "")):
         return
     words = ["job", "attach", *options, job] if job else ["run", *run.words]
-    os.execv(real, ["flux", *words])  # noqa: S606 - no shell is what is wanted
+    become(real, ["flux", *words])
 
 
 def listening(uri: str) -> bool:
@@ -255,7 +256,7 @@ def become_tasks(name: str, argv: list[str], whole: str) -> None:
         return
     if words is not None:
         program = os.path.join(_HERE, os.pardir, "pbs", "tm_program.py")
-        os.execv(sys.executable, [sys.executable, "-I", program, *words])  # noqa: S606 - no shell is wanted
+        become(sys.executable, [sys.executable, "-I", program, *words])
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -298,7 +299,7 @@ def main(arguments: list[str]) -> NoReturn:
         run = plain_run(words, os.environ)
         if run is not None:
             attach(real, run)
-    os.execv(real, [name, *words])  # noqa: S606 - no shell is what is wanted
+    become(real, [name, *words])
 
 
 if __name__ == "__main__":

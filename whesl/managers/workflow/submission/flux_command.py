@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl import become
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers import resource
 from whesl.managers.workflow import script_wrapping
@@ -72,13 +73,13 @@ def main(directory: str, real: str, arguments: Sequence[str]) -> int:
     if call is None or found is None:
         if text:
             return subprocess.run([real, *arguments], input=text, text=True, check=False).returncode
-        os.execv(real, ["flux", *arguments])  # noqa: S606 - no shell is what we want
+        become(real, ["flux", *arguments])
     try:
         job = submit(real, call.jobspec, found[0], hidden, call.urgency, call.flags)
     except WheslError as error:
         return _fail(error)
     if call.follow:
-        os.execv(real, ["flux", *call.follow, job])  # noqa: S606 - as above
+        become(real, ["flux", *call.follow, job])
     print(job, flush=True)  # noqa: T201 - it stands in for a command
     return 0
 

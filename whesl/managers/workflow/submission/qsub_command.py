@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from whesl import become
 from whesl.files import file_retry
 from whesl.managers import resource
 from whesl.managers.resource.granted_spares_and_requeue import inside
@@ -37,7 +38,7 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     try:
         found = _wrapped(arguments)
         if found is None:
-            os.execve(real, ["qsub", *arguments], environment)  # noqa: S606 - no shell is what we want
+            become(real, ["qsub", *arguments], environment)
         # The scheduler's adapter has to start the real commands.
         os.environ["PATH"] = path
         print(_submit(*found, environment))  # noqa: T201 - as above

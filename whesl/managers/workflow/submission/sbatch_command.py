@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl import become
 from whesl.files import file_retry
 from whesl.managers import resource
 from whesl.managers.resource import manager_table, wrapped_script
@@ -60,7 +61,7 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     # A script on standard input can be read once only.
     needs = unwrapped_jobs.wanted(environment) if call.script or commanded else None
     if tested or (wrapped is not None and commanded) or (wrapped is None and not needs and not how):
-        os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
+        become(real, ["sbatch", *arguments], environment)
     # The scheduler's adapters have to start the real commands.
     os.environ["PATH"] = path
     try:
