@@ -18,10 +18,10 @@ from whesl.runtime.coordinator.core.events_and_commands import Journal as Coordi
 from whesl.runtime.coordinator.core.events_and_commands import Started as CoordinatorStarted
 from whesl.runtime.coordinator.core.state import Settings, State
 from whesl.runtime.isolator.core import state_machine as isolator
-from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, CoordinatorMessage, Started
+from whesl.runtime.isolator.core.events_and_commands import CoordinatorMessage, Started
 from whesl.runtime.isolator.core.events_and_commands import Journal as IsolatorJournal
 from whesl.runtime.journal.records import coordinator_records as records
-from whesl.runtime.journal.records import of_coordinator, of_isolator
+from whesl.runtime.journal.records import isolator_records, of_coordinator, of_isolator
 from whesl.runtime.node_agent import messages
 from whesl.runtime.wire.agent_link import LINK_VERSION, _Codec
 from whesl.runtime.wire.delivery import Inbox, Outbox
@@ -124,7 +124,7 @@ def to_isolator(data: bytes) -> None:
         now += 1.0
         state, written = _taken(state, CoordinatorMessage(message=message), now, written)
         if peer.startswith("started"):
-            event = AttemptStarted(attempt=state.attempt, pid=1, started=1)
+            event = isolator_records.Launched(attempt=state.attempt, pid=1, started=1)
             state, written = _taken(state, event, now, written)
     again = isolator.rebuild(_SETUP, written)
     assert (again.phase, again.attempt, again.raised, again.controls) == (

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 from whesl.language.detections.node import NodeDetection
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.states import NodeState
-from whesl.runtime.isolator.core.events_and_commands import (
-    KillAttempt,
-    KillConfirmed,
-    KillUnconfirmed,
-    NodeSeen,
-    Stopped,
-)
+from whesl.runtime.isolator.core.events_and_commands import KillAttempt, NodeSeen
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.liveness import GRACE, Silence
+from whesl.runtime.journal.records import isolator_records as records
 
 if TYPE_CHECKING:
     from tests.simulation.isolator import Isolator
@@ -76,7 +71,7 @@ class Agents:
             now = self.host.monotonic()
             self._refresh()
             self.silence.stopped(now)
-            self.isolator.feed(Stopped(seconds=max(now - since, 0.0)))
+            self.isolator.feed(records.TimeStopped(seconds=max(now - since, 0.0)))
             self.check()
 
     def missing(self) -> bool:
@@ -153,12 +148,12 @@ class Agents:
             return
         self._fence = None
         if fence.failed:
-            event: KillConfirmed | KillUnconfirmed = KillUnconfirmed(
+            event: records.Fenced | records.Unfenced = records.Unfenced(
                 attempt=fence.attempt, reason=", ".join(fence.failed)
             )
         else:
             self.isolator.site.system.watch.fenced(self.isolator, fence.attempt)
-            event = KillConfirmed(
+            event = records.Fenced(
                 attempt=fence.attempt,
                 seconds=self.host.monotonic() - fence.began,
                 killed=fence.killed,
@@ -183,7 +178,7 @@ class Agents:
     # Fencing -----------------------------------------------------------------------------------------------
 
     def fence(self, command: KillAttempt, token: str) -> None:
-        """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows."""
+        """End an attempt everywhere; Fenced or Unfenced follows."""
         fence = Fence(command.attempt, token, self.remote, self.host.monotonic(), self.world.scenario.lease)
         self._fence = fence
         self.world.after(0.02 + 0.3 * self._chance.random(), self._kill_here, fence)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, StepDone
+from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed
+from whesl.runtime.journal.records import isolator_records as records
 
 
 class Account:
@@ -44,7 +45,9 @@ class Account:
             nodes=command.nodes, refused=tuple(sorted(refused)), used=tuple(sorted(self.others))
         )
 
-    def step(self, present: tuple[str, ...], run: Callable[[frozenset[str]], StepDone]) -> StepDone:
+    def step(
+        self, present: tuple[str, ...], run: Callable[[frozenset[str]], records.StepDone]
+    ) -> records.StepDone:
         """Run a step, and claim the nodes that it takes.
 
         Args:

@@ -21,8 +21,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     AskCheckpoint,
     AttemptExited,
     AttemptNotStarted,
-    AttemptStarted,
-    CheckpointDone,
     ClaimNodes,
     CollectEvidence,
     Command,
@@ -32,10 +30,8 @@ from whesl.runtime.isolator.core.events_and_commands import (
     CoordinatorMessage,
     Detections,
     Event,
-    EvidenceCollected,
     Finish,
     Journal,
-    JournalTroubled,
     KillAttempt,
     ProbeProgram,
     ProgramSeen,
@@ -46,12 +42,12 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Signalled,
     StartAttempt,
     Started,
-    StepDone,
     Tick,
 )
 from whesl.runtime.isolator.core.state import Phase, State
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.journal import Clock
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER, AnyRecord, Node
 from whesl.runtime.wire.messages import (
     AnyMessage,
@@ -285,7 +281,7 @@ class Isolator:
     def _tell_trouble(self, trouble: str) -> None:
         if trouble != self.trouble:
             self.trouble = trouble
-            self.world.after(0.0, self.feed, JournalTroubled(trouble=trouble))
+            self.world.after(0.0, self.feed, records.JournalTroubled(trouble=trouble))
 
     # What is done ------------------------------------------------------------------------------------------
 
@@ -341,7 +337,9 @@ class Isolator:
         if chance < 0.9:
             whole = lives and chance < 0.7
             checkpoint, why = ("checkpoint 1", "") if whole else ("", "it was given up")
-            done = CheckpointDone(ordinal=command.ordinal, checkpoint=checkpoint, seconds=seconds, why=why)
+            done = records.CheckpointEnded(
+                ordinal=command.ordinal, checkpoint=checkpoint, seconds=seconds, why=why
+            )
             self.feed(done)
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
@@ -370,7 +368,7 @@ class Isolator:
         self.world.after(0.0, self._started, run)
 
     def _started(self, run: Run) -> None:
-        self.feed(AttemptStarted(attempt=run.attempt, pid=1, started=1))
+        self.feed(records.Launched(attempt=run.attempt, pid=1, started=1))
 
     def _probe(self, attempt: int) -> None:
         run = self.site.run_of(self.state.token)
@@ -398,7 +396,7 @@ class Isolator:
             for node in self.setup.nodes
             if self._chance.random() < 0.3
         )
-        self.feed(EvidenceCollected(attempt=attempt, detail="stacks", stuck=stuck))
+        self.feed(records.EvidenceTaken(attempt=attempt, detail="stacks", stuck=stuck))
         if self._deferred is not None and not self.dead:
             deferred, self._deferred = self._deferred, None
             self.agents.fence(deferred, self.state.token)
@@ -413,7 +411,7 @@ class Isolator:
             self.site.system.watch.isolator_step(self, state, command)
             failing, account = self.world.scenario.failing_steps, self.site.account
 
-            def run(busy: frozenset[str]) -> StepDone:
+            def run(busy: frozenset[str]) -> records.StepDone:
                 return carry_out(state, command.index, self._chance, failing, busy)
 
             event = account.step(state.nodes.active, run) if account else run(frozenset())

@@ -14,9 +14,9 @@ from whesl.language.spec import ResourceKind
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.runtime.isolator.core.events_and_commands import StepDone
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import State
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.job import CommandResult
 from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
@@ -41,7 +41,7 @@ class _Ports:
 
 def carry_out(
     state: State, index: int, chance: random.Random, failing: float, busy: frozenset[str] = frozenset()
-) -> StepDone:
+) -> records.StepDone:
     """Return what comes of a step of the isolator's, as ``isolator.effects.task_recovery_steps`` does.
 
     Args:
@@ -56,7 +56,7 @@ def carry_out(
     step = recovery.steps[index]
     if failing and chance.random() < failing:
         outcome = chance.choice(("fail", "escalate", "pause", "fail"))
-        return StepDone(
+        return records.StepDone(
             ordinal=recovery.ordinal,
             index=index,
             outcome=StepOutcome(outcome),
@@ -70,14 +70,14 @@ def carry_out(
             else execute(step, context, _Ports())
         )
     except RecoveryError as error:
-        return StepDone(
+        return records.StepDone(
             ordinal=recovery.ordinal,
             index=index,
             outcome=StepOutcome.FAIL,
             reason=error.reason,
             note=error.message,
         )
-    return StepDone(
+    return records.StepDone(
         ordinal=recovery.ordinal,
         index=index,
         outcome=StepOutcome(result.outcome.value),

@@ -35,8 +35,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AskCheckpoint,
     AttemptExited,
-    AttemptStarted,
-    CheckpointDone,
     ClaimNodes,
     CollectEvidence,
     Command,
@@ -44,13 +42,10 @@ from whesl.runtime.isolator.core.events_and_commands import (
     CoordinatorMessage,
     Detections,
     Event,
-    EvidenceCollected,
     Finish,
     ForbidRequeue,
-    JobExceptionRaised,
     Journal,
     KillAttempt,
-    KillConfirmed,
     ProbeProgram,
     ProgramSeen,
     RaiseJobException,
@@ -61,7 +56,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     SignalAttempt,
     StartAttempt,
     Started,
-    StepDone,
     TellLost,
     TellPrediction,
     Tick,
@@ -69,6 +63,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import AnyMessage, Report, Welcome
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
@@ -178,11 +173,11 @@ class World:
         self.hold: tuple[type[Command], ...] = ()
         self.crash_at: int | None = None
         self.crash_late = False
-        self.step_result: Callable[[RunStep], StepDone] = lambda run: StepDone(
+        self.step_result: Callable[[RunStep], records.StepDone] = lambda run: records.StepDone(
             ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE
         )
-        self.checkpoint_result: Callable[[AskCheckpoint], CheckpointDone] = lambda ask: CheckpointDone(
-            ordinal=ask.ordinal, seconds=1.0, checkpoint="checkpoint 1"
+        self.checkpoint_result: Callable[[AskCheckpoint], records.CheckpointEnded] = lambda ask: (
+            records.CheckpointEnded(ordinal=ask.ordinal, seconds=1.0, checkpoint="checkpoint 1")
         )
         self.read_result = ConfigurationRead(reason="the coordinator has no journal")
         self.unreachable: tuple[str, ...] = ()
@@ -229,16 +224,16 @@ class World:
             assert command.attempt not in self.ever, "an attempt was started twice"
             self.running = command.attempt
             self.ever.add(command.attempt)
-            self._queue.append(AttemptStarted(attempt=command.attempt, pid=1, started=1))
+            self._queue.append(records.Launched(attempt=command.attempt, pid=1, started=1))
         elif isinstance(command, AdoptAttempt):
             if self.state.phase.value == "launching" and command.attempt in self.ever:
-                self._queue.append(AttemptStarted(attempt=command.attempt, pid=1, started=1))
+                self._queue.append(records.Launched(attempt=command.attempt, pid=1, started=1))
         elif isinstance(command, ProbeProgram):
             self._queue.append(ProgramSeen(attempt=command.attempt))
         elif isinstance(command, KillAttempt):
             self.running = None
             self._queue.append(
-                KillConfirmed(
+                records.Fenced(
                     attempt=command.attempt,
                     seconds=0.0,
                     unreachable=self.unreachable,
@@ -248,9 +243,9 @@ class World:
             )
         elif isinstance(command, CollectEvidence):
             assert self.running == command.attempt, "evidence is taken before the kill"
-            self._queue.append(EvidenceCollected(attempt=command.attempt, detail="stack"))
+            self._queue.append(records.EvidenceTaken(attempt=command.attempt, detail="stack"))
         elif isinstance(command, RaiseJobException):
-            self._queue.append(JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.RAISED))
+            self._queue.append(records.JobRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.RAISED))
         elif isinstance(command, RunStep):
             self._queue.append(self.step_result(command))
         elif isinstance(command, Send):

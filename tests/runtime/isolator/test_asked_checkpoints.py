@@ -9,8 +9,9 @@ import pytest
 from whesl.checkpoints.core.states_and_events import Predicted
 from whesl.checkpoints.messages import Reply, StatusAsked, ToCoordinator
 from whesl.model.evidence import PredictedFailure
-from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
+from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint
 from whesl.runtime.isolator.effects import program_checkpoints
+from whesl.runtime.journal.records import isolator_records as records
 
 ONE = {"n1": {"ranks": 1}}
 
@@ -66,7 +67,7 @@ def test_a_new_coordinator_is_asked_again(
         assert type(message) is expected
         return answer
 
-    ends: list[CheckpointDone] = []
+    ends: list[records.CheckpointEnded] = []
     made = program_checkpoints.Checkpoints("wf/app", lambda call: call(), ends.append, lambda _signal: None)
     monkeypatch.setattr(program_checkpoints, "LOOK", 0.0)
     monkeypatch.setattr(made, "_say", say)

@@ -30,22 +30,18 @@ from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.core.events_and_commands import (
     AttemptNotStarted,
-    AttemptStarted,
     CollectEvidence,
     Detections,
-    EvidenceCollected,
     JobEnded,
     KillAttempt,
-    KillConfirmed,
-    KillUnconfirmed,
     RunStep,
     Signalled,
     StartAttempt,
-    StepDone,
     Tick,
 )
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import Control, Reconfigure
 
 Make = Callable[..., World]
@@ -95,18 +91,18 @@ def test_the_old_attempt_is_fenced_before_anything_new(world: Make) -> None:
     assert len(made.asked(StartAttempt)) == 1
     made.hold = ()
     made.running = None
-    made.feed(KillConfirmed(attempt=1, seconds=1.0))
+    made.feed(records.Fenced(attempt=1, seconds=1.0))
     assert len(made.asked(StartAttempt)) == 2
 
 
 def test_what_cannot_be_killed_is_tried_again_and_then_comes_to_its_else(world: Make) -> None:
     made = world(exception())
     made.hold = (KillAttempt,)
-    detect(made, "CRASH").feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    detect(made, "CRASH").feed(records.Unfenced(attempt=1, reason="stuck"))
     tries = len(made.asked(KillAttempt))
     made.advance(6)
     assert len(made.asked(KillAttempt)) == tries + 1
-    made.advance(200).feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    made.advance(200).feed(records.Unfenced(attempt=1, reason="stuck"))
     assert made.finished is not None
     assert made.finished.code == 1
     assert len(made.asked(StartAttempt)) == 1
@@ -116,12 +112,12 @@ def test_a_fence_that_is_tried_again_is_left_to_end(world: Make) -> None:
     """Each tick had begun it anew, and a coordinator's heartbeats are ticks: it waited for ever."""
     made = world(exception())
     made.hold = (KillAttempt,)
-    detect(made, "CRASH").feed(KillUnconfirmed(attempt=1, reason="stuck"))
+    detect(made, "CRASH").feed(records.Unfenced(attempt=1, reason="stuck"))
     tries = len(made.asked(KillAttempt))
     for second in range(60):
         made.advance(1).feed(Tick())
         assert len(made.asked(KillAttempt)) == tries + (second >= 4), second
-    made.feed(KillUnconfirmed(attempt=1, reason="stuck")).advance(6)
+    made.feed(records.Unfenced(attempt=1, reason="stuck")).advance(6)
     assert len(made.asked(KillAttempt)) == tries + 2
 
 
@@ -158,7 +154,7 @@ def test_the_node_on_which_a_hung_attempt_cannot_run_is_swapped(world: Make) -> 
     stuck = Evidence(kind="stuck", time=made.now, node="n2", detail="stopped (state T): app (17)")
     made.hold = (KillAttempt, CollectEvidence)
     made.feed(Detections(attempt=1, found=(found("HANG", kind="hang"),)))
-    made.feed(EvidenceCollected(attempt=1, detail="stacks", stuck=(stuck,)))
+    made.feed(records.EvidenceTaken(attempt=1, detail="stacks", stuck=(stuck,)))
     made.restart()
     assert made.state.recovery is not None
     assert [item.suspect for item in made.state.recovery.steps] == ["n2"]
@@ -248,7 +244,7 @@ def test_escalation_in_a_circle_ends(world: Make) -> None:
 
 def test_a_step_that_fails_leads_to_else(world: Make) -> None:
     made = world(exception(otherwise=Otherwise.PAUSE))
-    made.step_result = lambda run: StepDone(
+    made.step_result = lambda run: records.StepDone(
         ordinal=run.ordinal, index=run.index, outcome=StepOutcome.FAIL, note="no room"
     )
     detect(made, "CRASH")
@@ -258,7 +254,9 @@ def test_a_step_that_fails_leads_to_else(world: Make) -> None:
 
 def test_a_step_may_skip_the_task(world: Make) -> None:
     made = world(exception())
-    made.step_result = lambda run: StepDone(ordinal=run.ordinal, index=run.index, outcome=StepOutcome.SKIP)
+    made.step_result = lambda run: records.StepDone(
+        ordinal=run.ordinal, index=run.index, outcome=StepOutcome.SKIP
+    )
     detect(made, "CRASH")
     assert made.finished is not None
     assert (made.finished.code, made.finished.state) == (0, TaskState.SKIPPED)
@@ -281,7 +279,7 @@ def test_an_attempt_that_was_found_began_when_it_was_started() -> None:
     made.hold = (StartAttempt,)
     made.start()
     made.running = 1
-    made.feed(AttemptStarted(attempt=1, pid=1, started=1, began=NOW - 5))
+    made.feed(records.Launched(attempt=1, pid=1, started=1, began=NOW - 5))
     assert made.state.first_started == made.state.attempt_started == NOW - 5
     assert made.restart().state.first_started == NOW - 5
 
@@ -440,11 +438,11 @@ def test_a_recovery_starts_from_where_the_failed_attempt_s_files_are(world: Make
     moved = PathMap().with_rule("/old", "/new")
     seen: list[PathMap] = []
 
-    def run(command: RunStep) -> StepDone:
+    def run(command: RunStep) -> records.StepDone:
         configuration = recovery_decision.context(made.state).configuration
         seen.append(configuration.path_map)
         changed = msgspec.structs.replace(configuration, path_map=PathMap().with_rule("/data", "/big"))
-        return StepDone(
+        return records.StepDone(
             ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, configuration=changed
         )
 

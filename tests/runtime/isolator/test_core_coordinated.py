@@ -15,19 +15,16 @@ from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import (
-    AttemptStarted,
     ConfigurationRead,
     CoordinatorFound,
     CoordinatorLost,
     ForbidRequeue,
-    JournalTroubled,
     KillAttempt,
     ReadConfiguration,
     RunStep,
     Send,
     SignalAttempt,
     StartAttempt,
-    StepDone,
     WriteReconfigure,
 )
 from whesl.runtime.isolator.core.state import Phase
@@ -321,7 +318,7 @@ def test_a_program_that_was_being_started_is_told_when_it_runs(signal: int) -> N
     hear(made, Reconfigure(task="wf/app", configuration=MOVED, signal=signal))
     assert _told(made) == []
     made.running = 1
-    made.feed(AttemptStarted(attempt=1, pid=1, started=1))
+    made.feed(records.Launched(attempt=1, pid=1, started=1))
     assert _told(made) == [signal]
 
 
@@ -351,7 +348,7 @@ def test_an_isolator_that_is_started_again_tells_a_program_that_may_not_have_bee
 
 def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) -> None:
     made = welcome(World(make_setup(exception(), coordinator=True)).start())
-    made.step_result = lambda run: StepDone(
+    made.step_result = lambda run: records.StepDone(
         ordinal=run.ordinal,
         index=run.index,
         outcome=StepOutcome.CONTINUE,
@@ -365,7 +362,9 @@ def test_what_the_task_changed_itself_survives_a_reconfiguration(world: Make) ->
 
 def test_a_full_journal_is_told_and_no_record(world: Make) -> None:
     made = welcome(World(make_setup(coordinator=True)).start())
-    state, commands = state_machine.step(made.state, JournalTroubled(trouble="the disk is full"), made.now)
+    state, commands = state_machine.step(
+        made.state, records.JournalTroubled(trouble="the disk is full"), made.now
+    )
     (told,) = [command.message for command in commands if isinstance(command, Send)]
     assert isinstance(told, Report)
     assert told.record == records.JournalTroubled(trouble="the disk is full")
@@ -421,7 +420,7 @@ def test_a_task_that_is_not_running_yet_is_started_once(world: Make) -> None:
     made.hold = ()
     made.running = 1
     made.ever.add(1)
-    made.feed(AttemptStarted(attempt=1, pid=1, started=1))
+    made.feed(records.Launched(attempt=1, pid=1, started=1))
     assert made.state.attempt == 2
 
 

@@ -9,14 +9,9 @@ from tests.runtime.isolator.conftest import World, make_setup, node_exception, w
 from tests.runtime.isolator.test_core_nodes import lost
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
-from whesl.runtime.isolator.core.events_and_commands import (
-    ClaimNodes,
-    NodesClaimed,
-    RunStep,
-    StartAttempt,
-    StepDone,
-)
+from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, RunStep, StartAttempt
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.journal.records import isolator_records as records
 
 Make = Callable[..., World]
 
@@ -44,7 +39,7 @@ def before_a_start(make: Make, **changes: Any) -> World:
     (step,) = (each for each in world.commands if isinstance(each, RunStep))
     nodes = world.state.nodes.replace("n2")
     assert nodes.active == ("n1", "n3")
-    done = StepDone(ordinal=step.ordinal, index=0, outcome=StepOutcome.CONTINUE, nodes=nodes)
+    done = records.StepDone(ordinal=step.ordinal, index=0, outcome=StepOutcome.CONTINUE, nodes=nodes)
     return world.feed(done)
 
 

@@ -21,15 +21,9 @@ from whesl.language.spec import Operation, Otherwise, ResourceKind
 from whesl.model.outcomes import StepOutcome
 from whesl.model.states import NodeState
 from whesl.model.workflow import BadNode
-from whesl.runtime.isolator.core.events_and_commands import (
-    LeaseEnded,
-    NodeSeen,
-    RunStep,
-    Say,
-    StartAttempt,
-    StepDone,
-)
+from whesl.runtime.isolator.core.events_and_commands import LeaseEnded, NodeSeen, RunStep, Say, StartAttempt
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import Escalate, NodeSuspect
 
 Make = Callable[..., World]
@@ -47,12 +41,12 @@ def lost(world: World, node: str, *names: str) -> World:
 def replaces(world: World) -> None:
     """Let NODE steps do to the node set what operations do."""
 
-    def run(command: RunStep) -> StepDone:
+    def run(command: RunStep) -> records.StepDone:
         recovery = world.state.recovery
         assert recovery is not None
         suspect = recovery.steps[command.index].suspect
         nodes = world.state.nodes.replace(suspect) if suspect else None
-        return StepDone(
+        return records.StepDone(
             ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, nodes=nodes
         )
 
@@ -159,7 +153,7 @@ def test_a_node_that_is_lost_before_the_first_attempt_is_an_exception_of_its_own
     made = World(make_setup(node_exception(), coordinator=True, **four(active=4))).start()
     lost(made, "n4")  # nothing is watched yet, so nothing is found
     made.feed(NodeSeen(node="n4", state=NodeState.DRAINED, reason="resource manager", source="rjms"))
-    made.step_result = lambda run: StepDone(
+    made.step_result = lambda run: records.StepDone(
         ordinal=run.ordinal, index=run.index, outcome=StepOutcome.FAIL, reason="spares-exhausted"
     )
     welcome(made)
@@ -176,9 +170,9 @@ def test_a_node_that_is_lost_before_the_first_attempt_may_be_done_without() -> N
     fewer = msgspec.structs.replace(node_exception(), steps=removes)
     made = World(make_setup(fewer, coordinator=True, **four(active=4))).start()
 
-    def removed(command: RunStep) -> StepDone:
+    def removed(command: RunStep) -> records.StepDone:
         nodes = made.state.nodes.remove("n4")
-        return StepDone(
+        return records.StepDone(
             ordinal=command.ordinal, index=command.index, outcome=StepOutcome.CONTINUE, nodes=nodes
         )
 

@@ -22,8 +22,9 @@ from whesl.language.spec import Otherwise
 from whesl.model.evidence import PredictedFailure
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
-from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, RunStep, Send, StartAttempt
+from whesl.runtime.isolator.core.events_and_commands import RunStep, Send, StartAttempt
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException, Register, Report
 
 Make = Callable[..., World]
@@ -190,5 +191,5 @@ def test_a_program_that_was_not_seen_yet_is_started_anew(world: Make) -> None:
     made.hold = ()
     raise_(made)
     assert raised(made) == ["CRASH"] and made.state.attempt == 2
-    made.feed(AttemptStarted(attempt=1, pid=1, started=1))
+    made.feed(records.Launched(attempt=1, pid=1, started=1))
     assert made.state.attempt == 2

@@ -33,18 +33,17 @@ from whesl.model.states import NodeState
 from whesl.runtime.isolator.core import resource_manager_exceptions
 from whesl.runtime.isolator.core.events_and_commands import (
     Event,
-    JobExceptionRaised,
     JobExceptionSeen,
     KillAttempt,
     NodeSeen,
     RaiseJobException,
     Say,
-    StepDone,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import manager_events
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents
+from whesl.runtime.journal.records import isolator_records as records
 
 Make = Callable[..., World]
 
@@ -90,7 +89,7 @@ def test_one_that_no_rule_names_is_only_written_down(world: Make) -> None:
 
 def swap(made: World, node: str, spare: str) -> None:
     """Let the recovery's step put a spare in a node's place."""
-    made.step_result = lambda run: StepDone(
+    made.step_result = lambda run: records.StepDone(
         ordinal=run.ordinal,
         index=run.index,
         outcome=StepOutcome.CONTINUE,
@@ -256,7 +255,7 @@ def test_what_cannot_be_raised_is_said_once(world: Make) -> None:
     for attempt in (1, 2):
         made.exits(3, found("CRASH"))
         made.feed(
-            JobExceptionRaised(
+            records.JobRaised(
                 ordinal=attempt, outcome=JobRaiseOutcome.NONE, reason="there is nothing like it"
             )
         )
@@ -442,7 +441,7 @@ def test_raising_does_not_block(giver: Giver) -> None:
     assert shell.events == []
     giver.gate.set()
     shell.until(lambda: bool(shell.events))
-    assert shell.events == [JobExceptionRaised(ordinal=1, outcome=JobRaiseOutcome.RAISED)]
+    assert shell.events == [records.JobRaised(ordinal=1, outcome=JobRaiseOutcome.RAISED)]
     assert giver.raised == [("lost", 3, "n")]
 
 
@@ -452,7 +451,7 @@ def test_without_a_job_there_is_nothing_to_raise_it_on(giver: Giver) -> None:
     shell.manager_events.raise_on_job(command())
     shell.until(lambda: bool(shell.events))
     (event,) = shell.events
-    assert isinstance(event, JobExceptionRaised)
+    assert isinstance(event, records.JobRaised)
     assert event.outcome == "none"
 
 
@@ -460,7 +459,7 @@ def test_other_resource_managers_say_so() -> None:
     shell = Shell(object())
     shell.manager_events.raise_on_job(command())
     (event,) = shell.events
-    assert isinstance(event, JobExceptionRaised)
+    assert isinstance(event, records.JobRaised)
     assert (event.outcome, event.reason) == ("none", "this resource manager has no exceptions on jobs")
     assert shell.manager_events.fileno() is None
     assert not shell.manager_events.may_tell_more(1, 0.0)

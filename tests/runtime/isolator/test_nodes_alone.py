@@ -21,8 +21,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Event,
     JobExceptionSeen,
     KillAttempt,
-    KillConfirmed,
-    KillUnconfirmed,
     NodeSeen,
     StepsSeen,
 )
@@ -38,6 +36,7 @@ from whesl.runtime.isolator.nodes import (
 from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
 from whesl.runtime.isolator.nodes.node_fencing import Nodes
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.node_agent.fencing import attempt_processes
 
 __all__ = ["start", "token"]  # fixtures
@@ -106,26 +105,26 @@ class Shell:
         self.worker.close()
         self.asker.close()
 
-    def fenced(self, token: str, *active: str) -> KillConfirmed:
+    def fenced(self, token: str, *active: str) -> records.Fenced:
         """End the first attempt, and return what was said of it."""
         self.nodes.fence(KillAttempt(attempt=1, nodes=active), token, None)
 
-        def confirmed() -> list[KillConfirmed]:
+        def confirmed() -> list[records.Fenced]:
             self.turn()
-            return [event for event in self.events if isinstance(event, KillConfirmed)]
+            return [event for event in self.events if isinstance(event, records.Fenced)]
 
-        found: list[KillConfirmed] = waiting.until(confirmed, "the end of the attempt", PATIENCE)
+        found: list[records.Fenced] = waiting.until(confirmed, "the end of the attempt", PATIENCE)
         return found[0]
 
-    def unfenced(self, token: str) -> KillUnconfirmed:
+    def unfenced(self, token: str) -> records.Unfenced:
         """Try to end the first attempt, and return why that is not known to have succeeded."""
         self.nodes.fence(KillAttempt(attempt=1, nodes=("n1",)), token, None)
 
-        def refused() -> list[KillUnconfirmed]:
+        def refused() -> list[records.Unfenced]:
             self.turn()
-            return [event for event in self.events if isinstance(event, KillUnconfirmed)]
+            return [event for event in self.events if isinstance(event, records.Unfenced)]
 
-        found: list[KillUnconfirmed] = waiting.until(refused, "that the end is not known", PATIENCE)
+        found: list[records.Unfenced] = waiting.until(refused, "that the end is not known", PATIENCE)
         return found[-1]
 
     def explained(self, attempt: int) -> bool:

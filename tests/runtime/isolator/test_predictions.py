@@ -28,16 +28,15 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.states import NodeState
 from whesl.runtime.isolator.core.events_and_commands import (
     AskCheckpoint,
-    CheckpointDone,
     KillAttempt,
     NodeSeen,
     RunStep,
     StartAttempt,
-    StepDone,
     TellLost,
     TellPrediction,
 )
 from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import PredictFailure
 
 Make = Callable[..., World]
@@ -72,11 +71,13 @@ def raised(world: World) -> list[str]:
 def swaps(world: World) -> World:
     """Have steps put a spare in the suspect's place."""
 
-    def result(run: RunStep) -> StepDone:
+    def result(run: RunStep) -> records.StepDone:
         assert world.state.recovery is not None
         suspect = world.state.recovery.steps[run.index].suspect
         nodes = world.state.nodes.replace(suspect) if suspect else None
-        return StepDone(ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE, nodes=nodes)
+        return records.StepDone(
+            ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE, nodes=nodes
+        )
 
     world.step_result = result
     return world
@@ -143,9 +144,9 @@ def test_how_long_a_move_to_a_spare_took_is_measured(four: Make) -> None:
     """From the request for the checkpoint to the next start; also by an isolator that is started anew."""
     made = four(dying())
 
-    def slowly(ask: AskCheckpoint) -> CheckpointDone:
+    def slowly(ask: AskCheckpoint) -> records.CheckpointEnded:
         made.now += 4.0
-        return CheckpointDone(ordinal=ask.ordinal, seconds=4.0, checkpoint="checkpoint 1")
+        return records.CheckpointEnded(ordinal=ask.ordinal, seconds=4.0, checkpoint="checkpoint 1")
 
     made.checkpoint_result = slowly
     assert made.state.theta == 0.0
@@ -162,7 +163,7 @@ def test_how_long_a_move_to_a_spare_took_is_measured(four: Make) -> None:
 @pytest.mark.parametrize("kinds", [(BEFORE,), (CHECKPOINT, BEFORE)])
 def test_without_a_whole_checkpoint_nothing_is_touched(four: Make, kinds: tuple[RecoveryStep, ...]) -> None:
     made = four(dying(*kinds))
-    made.checkpoint_result = lambda ask: CheckpointDone(
+    made.checkpoint_result = lambda ask: records.CheckpointEnded(
         ordinal=ask.ordinal, seconds=1.0, why="the disk is full"
     )
     predict(made)
@@ -188,7 +189,9 @@ def test_checkpoints_alone_are_limited_as_well(four: Make) -> None:
 
 def test_a_plain_replacement_comes_after_the_checkpoint_whatever_became_of_it(four: Make) -> None:
     made = four(dying(CHECKPOINT, step(ResourceKind.NODE)))
-    made.checkpoint_result = lambda ask: CheckpointDone(ordinal=ask.ordinal, seconds=1.0, why="no client")
+    made.checkpoint_result = lambda ask: records.CheckpointEnded(
+        ordinal=ask.ordinal, seconds=1.0, why="no client"
+    )
     predict(made)
     assert [each["operation"] for each in made.last("decided")["steps"]] == ["REPLACE"]
     assert made.state.attempt == 2
@@ -216,7 +219,7 @@ def lost(world: World, node: str = "n2") -> World:
 
 def done(world: World, **result: Any) -> World:
     ordinal = world.asked(AskCheckpoint)[-1].ordinal
-    return world.feed(CheckpointDone(ordinal=ordinal, seconds=2.0, **result))
+    return world.feed(records.CheckpointEnded(ordinal=ordinal, seconds=2.0, **result))
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -297,7 +300,7 @@ def test_two_predictions_at_once_replace_both_nodes_before_one_start(four: Make)
     predict(made, "n2", "p3")  # the same trouble again
     assert raised(made) == ["DYING", "DYING"] and made.kinds().count("dropped") == 1
     for asked in (first, second):
-        made.feed(CheckpointDone(ordinal=asked.ordinal, seconds=1.0, checkpoint="checkpoint 1"))
+        made.feed(records.CheckpointEnded(ordinal=asked.ordinal, seconds=1.0, checkpoint="checkpoint 1"))
     suspects = [data["steps"][0]["suspect"] for kind, data, _ in made.records if kind == "decided"]
     assert suspects == ["n1", "n2"] and made.state.nodes.active == ("n3", "n4")
     assert [start.attempt for start in made.asked(StartAttempt)] == [1, 2]

@@ -19,10 +19,10 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Detections,
     RunStep,
     StartAttempt,
-    StepDone,
 )
 from whesl.runtime.isolator.core.state import Phase
 from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import (
     Control,
     EscalationDecision,
@@ -149,7 +149,7 @@ def test_the_end_of_a_recovery_is_told_again_by_the_next_isolator() -> None:
     world = World(SETUPS[1])
     world.start().feed(CoordinatorMessage(message=Welcome(task="wf/app", admitted=True)))
     rules = Configuration(path_map=PathMap().with_rule("/old", "/new"))
-    world.step_result = lambda run: StepDone(
+    world.step_result = lambda run: records.StepDone(
         ordinal=run.ordinal, index=run.index, outcome=StepOutcome.CONTINUE, dependents=rules
     )
     world.feed(Detections(attempt=1, found=(found("CRASH"),)))

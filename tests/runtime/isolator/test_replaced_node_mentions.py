@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.runtime.isolator.conftest import World, detect, exception, make_setup
 from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.replaced_node_mentions import addresses, mentions
-from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, Say, StartAttempt
+from whesl.runtime.isolator.core.events_and_commands import Say, StartAttempt
+from whesl.runtime.journal.records import isolator_records as records
 
 SWAPPED = {"n01": "n04"}
 
@@ -133,7 +134,7 @@ def test_it_is_told_once_for_each_change() -> None:
     made.hold = (StartAttempt,)
     made.start()
     for attempt, outdated in enumerate([(), ("HEAD=n1",), ("HEAD=n1",), ("HEAD=n1", "OTHER=n2")], 1):
-        made.feed(AttemptStarted(attempt=attempt, pid=1, started=1, outdated=outdated))
+        made.feed(records.Launched(attempt=attempt, pid=1, started=1, outdated=outdated))
         detect(made, "CRASH")
     told = [said.text for said in made.asked(Say) if "replaced" in said.text]
     assert [text.partition("its name: ")[2].partition(";")[0] for text in told] == [

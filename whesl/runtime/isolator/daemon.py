@@ -38,7 +38,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     JobEnded,
     JobExceptionSeen,
     Journal,
-    JournalTroubled,
     KillAttempt,
     NodeSeen,
     ProbeProgram,
@@ -53,7 +52,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Signalled,
     StartAttempt,
     Started,
-    Stopped,
     Tick,
     WriteReconfigure,
 )
@@ -78,7 +76,7 @@ from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.raise_requests import Left
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal import Clock
-from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.journal.records.isolator_records import AnyRecord, JournalTroubled, TimeStopped
 from whesl.runtime.locking import job_leader_identity
 from whesl.runtime.locking.procfs import Watched
 from whesl.runtime.locking.takeover_watch import Guard
@@ -227,7 +225,7 @@ class Daemon:
         if gap := self._stoppage.found(now):
             self._nodes.stopped(now)
             self._held_hangs.stopped(gap, now)
-            self._feed(Stopped(seconds=gap))
+            self._feed(TimeStopped(seconds=gap))
 
     def _has_begun(self) -> bool:
         return bool(self._state.attempt)

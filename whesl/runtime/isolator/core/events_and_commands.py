@@ -11,18 +11,15 @@ from typing import Any
 import msgspec
 
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import Cause, Detected, Evidence, LastLines, PredictedFailure
-from whesl.model.outcomes import JobRaiseOutcome
+from whesl.model.evidence import Cause, Detected, LastLines, PredictedFailure
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState
 from whesl.runtime.isolator.core.task_setup import AttemptPlan
-from whesl.runtime.journal.records.isolator_records import AnyRecord
-from whesl.runtime.operations.recovery_plan import StepResult
+from whesl.runtime.journal.records.isolator_records import AnyRecord, Record
 from whesl.runtime.wire.messages import AnyMessage, Register, Welcome
 
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all events."""
+# What is recorded as it happened (Launched, Fenced, StepDone and others) is an event itself.
+Event = Record
 
 
 class Started(Event, frozen=True, kw_only=True):
@@ -53,20 +50,6 @@ class CoordinatorFound(Event, frozen=True, kw_only=True):
 
 class CoordinatorLost(Event, frozen=True, kw_only=True):
     """The coordinator has been silent for longer than its heartbeat allows."""
-
-
-class AttemptStarted(Event, frozen=True, kw_only=True):
-    """The runner of an attempt lives. ``started`` is the runner's start time in clock ticks since boot.
-
-    ``began``: the start time in seconds since the epoch; 0: just now. ``outdated``: arguments and variables
-    that still name a replaced node (``managers.resource.launcher_shims.replaced_node_mentions``).
-    """
-
-    attempt: int
-    pid: int
-    started: int
-    began: float = 0.0
-    outdated: tuple[str, ...] = ()
 
 
 class ProgramSeen(Event, frozen=True, kw_only=True):
@@ -105,14 +88,6 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     last: LastLines = LastLines()
     unseen: tuple[str, ...] = ()
     cause: Cause | None = None
-
-
-class EvidenceCollected(Event, frozen=True, kw_only=True):
-    """Stacks of the attempt's processes, or why there are none; ``stuck``: the processes that cannot run."""
-
-    attempt: int
-    detail: str
-    stuck: tuple[Evidence, ...] = ()
 
 
 class Reached(Event, frozen=True, kw_only=True):
@@ -154,12 +129,6 @@ class LeaseEnded(Event, frozen=True, kw_only=True):
     found: tuple[Detected, ...] = ()
 
 
-class JournalTroubled(Event, frozen=True, kw_only=True):
-    """The task's journal cannot be written properly, as ``trouble`` says; '': writing works again."""
-
-    trouble: str
-
-
 class JobExceptionSeen(Event, frozen=True, kw_only=True):
     """The resource manager raised an exception on the job or on one of its steps.
 
@@ -176,56 +145,6 @@ class JobExceptionSeen(Event, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()
     attempt: str | None = None
     found: tuple[Detected, ...] = ()
-
-
-class JobExceptionRaised(Event, frozen=True, kw_only=True):
-    """An exception was raised on the job, or could not be raised for a ``reason``."""
-
-    ordinal: int
-    outcome: JobRaiseOutcome
-    reason: str = ""
-
-
-class KillConfirmed(Event, frozen=True, kw_only=True):
-    """No process of the attempt is left on any node that can be reached.
-
-    ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
-    are nodes whose agent was never heard: only the launcher told the processes there to end.
-    ``lingering`` are nodes that the resource manager may count as busy with a step that has ended: the step's
-    launcher waited for ranks that are gone (a node that died, and came back), and had to be killed.
-    ``open_files`` are the files that the attempt's processes had open for writing before they were killed.
-    """
-
-    attempt: int
-    seconds: float
-    killed: int = 0
-    open_files: tuple[bytes, ...] = ()
-    unreachable: tuple[str, ...] = ()
-    unasked: tuple[str, ...] = ()
-    lingering: tuple[str, ...] = ()
-
-
-class KillUnconfirmed(Event, frozen=True, kw_only=True):
-    """Processes of the attempt could not be killed (for example stuck in the kernel)."""
-
-    attempt: int
-    reason: str
-
-
-class CheckpointDone(Event, frozen=True, kw_only=True):
-    """A requested checkpoint is complete, or has failed for a reason (``why``)."""
-
-    ordinal: int
-    seconds: float
-    checkpoint: str = ""
-    why: str = ""
-
-
-class StepDone(StepResult, Event, frozen=True, kw_only=True):
-    """A recovery step ended with this result."""
-
-    ordinal: int
-    index: int
 
 
 class NodesClaimed(Event, frozen=True, kw_only=True):
@@ -248,12 +167,6 @@ class Signalled(Event, frozen=True, kw_only=True):
 
     signum: int
     alone: bool = False
-
-
-class Stopped(Event, frozen=True, kw_only=True):
-    """The isolator did not run for ``seconds``: it was stopped, its machine paused or a file system away."""
-
-    seconds: float
 
 
 class Tick(Event, frozen=True, kw_only=True):
@@ -287,7 +200,7 @@ class AdoptAttempt(Command, frozen=True, kw_only=True):
 
 
 class KillAttempt(Command, frozen=True, kw_only=True):
-    """Kill every process of an attempt on every node; KillConfirmed or KillUnconfirmed follows.
+    """Kill every process of an attempt on every node; Fenced or Unfenced follows.
 
     ``open_below``: directories; files below them that the processes have open for writing are noted first.
     """
@@ -316,7 +229,7 @@ class SignalAttempt(Command, frozen=True, kw_only=True):
 
 
 class RaiseJobException(Command, frozen=True, kw_only=True):
-    """Raise an exception on the job without waiting; JobExceptionRaised follows.
+    """Raise an exception on the job without waiting; JobRaised follows.
 
     ``again``: an earlier isolator may have raised the exception, so the job's record is read first.
     """
@@ -329,7 +242,7 @@ class RaiseJobException(Command, frozen=True, kw_only=True):
 
 
 class AskCheckpoint(Command, frozen=True, kw_only=True):
-    """Ask the running program for a checkpoint; CheckpointDone follows.
+    """Ask the running program for a checkpoint; CheckpointEnded follows.
 
     ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is the predicted failure behind the request,
     if any, and ``move`` the expected seconds of the node's move to a spare

@@ -7,12 +7,7 @@ import msgspec
 from whesl.model.evidence import Detected, Evidence, PredictedFailure
 from whesl.model.outcomes import ControlAction
 from whesl.runtime.isolator.core.controls import take, unused
-from whesl.runtime.isolator.core.events_and_commands import (
-    AskCheckpoint,
-    CheckpointDone,
-    TellLost,
-    TellPrediction,
-)
+from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint, TellLost, TellPrediction
 from whesl.runtime.isolator.core.recovery import checkpoint_first, task_recovery_sequence
 from whesl.runtime.isolator.core.state import Phase, State
 from whesl.runtime.isolator.core.transition_context import Transition
@@ -40,7 +35,7 @@ def on_predict(transition: Transition, message: PredictFailure) -> None:
         transition.do(TellPrediction(prediction=prediction))
 
 
-def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
+def on_checkpoint_done(transition: Transition, event: records.CheckpointEnded) -> None:
     """After a checkpoint, begin the recovery that asked for it, or raise exceptions that waited for it."""
     raised = checkpoint_first.ended(transition, event)
     if raised is not None:

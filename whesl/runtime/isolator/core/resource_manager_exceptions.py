@@ -11,11 +11,7 @@ from __future__ import annotations
 from whesl.language.spec import ExceptionSpec
 from whesl.model.evidence import Raised, explain
 from whesl.model.outcomes import JobRaiseOutcome
-from whesl.runtime.isolator.core.events_and_commands import (
-    JobExceptionRaised,
-    JobExceptionSeen,
-    RaiseJobException,
-)
+from whesl.runtime.isolator.core.events_and_commands import JobExceptionSeen, RaiseJobException
 from whesl.runtime.isolator.core.state import JobRaise, State
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.core.transition_context import Transition
@@ -94,12 +90,12 @@ def is_ours(state: State, seen: JobExceptionSeen) -> bool:
     )
 
 
-def on_raised(transition: Transition, event: JobExceptionRaised) -> None:
+def on_raised(transition: Transition, event: records.JobRaised) -> None:
     """Record whether the shell could raise an exception on the job; report each reason of a failure once."""
     pending = any(item.ordinal == event.ordinal and not item.outcome for item in transition.state.job_raises)
     if not pending:
         return
     known = {(item.outcome, item.reason) for item in transition.state.job_raises}
-    transition.record(records.JobRaised(ordinal=event.ordinal, outcome=event.outcome, reason=event.reason))
+    transition.record(event)
     if event.outcome is not JobRaiseOutcome.RAISED and (event.outcome, event.reason) not in known:
         transition.say(f"RAISE: not raised on the job: {event.reason}")

@@ -26,8 +26,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
-    AttemptStarted,
-    CheckpointDone,
     Command,
     ConfigurationRead,
     CoordinatorFound,
@@ -35,14 +33,9 @@ from whesl.runtime.isolator.core.events_and_commands import (
     CoordinatorMessage,
     Detections,
     Event,
-    EvidenceCollected,
     ForbidRequeue,
     JobEnded,
-    JobExceptionRaised,
     JobExceptionSeen,
-    JournalTroubled,
-    KillConfirmed,
-    KillUnconfirmed,
     LeaseEnded,
     NodesClaimed,
     NodeSeen,
@@ -52,9 +45,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
     RunStep,
     Signalled,
     Started,
-    StepDone,
     StepsSeen,
-    Stopped,
     Tick,
 )
 from whesl.runtime.isolator.core.recovery import (
@@ -360,13 +351,13 @@ def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
         task_recovery_sequence.consider(transition, event.found, node=event.node)
 
 
-def _on_stopped(transition: Transition, event: Stopped) -> None:
+def _on_stopped(transition: Transition, event: records.TimeStopped) -> None:
     """Extend all limits and back-offs by the time in which the isolator did not run."""
     state = transition.state
     if state.welcome_deadline is not None:
         transition.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
     if state.phase not in (Phase.NEW, Phase.RUNNING, Phase.FINISHED):
-        transition.record(records.TimeStopped(seconds=event.seconds))
+        transition.record(event)
 
 
 def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
@@ -447,9 +438,9 @@ def _on_tick(transition: Transition, _event: Event) -> None:
             transition.wake(deadline)
 
 
-def _on_journal(transition: Transition, event: JournalTroubled) -> None:
+def _on_journal(transition: Transition, event: records.JournalTroubled) -> None:
     """Tell the coordinator that the journal cannot be written, which no record can say."""
-    transition.report(records.JournalTroubled(trouble=event.trouble))
+    transition.report(event)
 
 
 def _on_lost(transition: Transition, _event: CoordinatorLost) -> None:
@@ -474,25 +465,25 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     ConfigurationRead: _on_configuration_read,
     CoordinatorFound: lambda transition, _: registration.register(transition),
     CoordinatorLost: _on_lost,
-    AttemptStarted: recovery_confirmation.on_attempt_started,
+    records.Launched: recovery_confirmation.on_attempt_started,
     ProgramSeen: recovery_confirmation.on_program_seen,
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,
     Reached: _on_reached,
-    EvidenceCollected: task_recovery_sequence.take_evidence,
+    records.EvidenceTaken: task_recovery_sequence.take_evidence,
     NodeSeen: _on_node,
     NodesClaimed: _on_nodes_claimed,
     StepsSeen: shared_job_nodes.on_steps_seen,
     LeaseEnded: _on_lease_ended,
-    Stopped: _on_stopped,
-    JournalTroubled: _on_journal,
+    records.TimeStopped: _on_stopped,
+    records.JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
-    JobExceptionRaised: resource_manager_exceptions.on_raised,
-    KillConfirmed: task_recovery_sequence.on_kill_confirmed,
-    KillUnconfirmed: task_recovery_sequence.on_kill_unconfirmed,
-    CheckpointDone: predictions.on_checkpoint_done,
-    StepDone: recovery_step_results.on_step_done,
+    records.JobRaised: resource_manager_exceptions.on_raised,
+    records.Fenced: task_recovery_sequence.on_kill_confirmed,
+    records.Unfenced: task_recovery_sequence.on_kill_unconfirmed,
+    records.CheckpointEnded: predictions.on_checkpoint_done,
+    records.StepDone: recovery_step_results.on_step_done,
     JobEnded: controls.on_job_ended,
     Signalled: controls.on_signal,
     Tick: _on_tick,

@@ -22,12 +22,12 @@ from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.runtime.isolator.core.events_and_commands import (
     AskCheckpoint,
-    CheckpointDone,
     Command,
     SignalAttempt,
     TellLost,
     TellPrediction,
 )
+from whesl.runtime.journal.records import isolator_records as records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,14 +56,14 @@ class Checkpoints:
         self,
         task: str,
         tell: Callable[[Callable[[], None]], None],
-        feed: Callable[[CheckpointDone], None],
+        feed: Callable[[records.CheckpointEnded], None],
         signal: Callable[[SignalAttempt], None],
     ) -> None:
         self._task, self._tell, self._feed, self._signal = task, tell, feed, signal
         self._lost: set[str] = set()
 
     def perform(self, command: AskCheckpoint | TellPrediction | TellLost) -> None:
-        """Carry out a checkpoint command; a CheckpointDone event follows an AskCheckpoint."""
+        """Carry out a checkpoint command; a CheckpointEnded event follows an AskCheckpoint."""
         if isinstance(command, TellLost):
             self._lost.add(command.node)
         call = self._ask if isinstance(command, AskCheckpoint) else self._tell_of
@@ -103,7 +103,7 @@ class Checkpoints:
         except OSError as error:
             done = "", f"{error.filename or 'a file'}: {error.strerror}"
         checkpoint, why = done
-        event = CheckpointDone(
+        event = records.CheckpointEnded(
             ordinal=command.ordinal, checkpoint=checkpoint, seconds=time.monotonic() - began, why=why
         )
         self._tell(lambda: self._feed(event))

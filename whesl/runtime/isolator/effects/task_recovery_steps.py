@@ -17,13 +17,14 @@ from whesl.managers.resource.port import Allocation
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
-from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, StepDone
+from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.launch.attempt_command import written
 from whesl.runtime.isolator.nodes import node_claims
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 
@@ -57,7 +58,7 @@ class Steps:
         self._environment = written(environment)
         self._clock = clock
 
-    def run(self, state: State, index: int) -> StepDone:
+    def run(self, state: State, index: int) -> records.StepDone:
         """Run one step of the recovery under way and return its result.
 
         Args:
@@ -79,7 +80,7 @@ class Steps:
             result = job_growth.grow(self._directory, self._job, self._allocation, step, result)
         except RecoveryError as error:
             LOG.warning("%s", error)
-            return StepDone(
+            return records.StepDone(
                 ordinal=recovery.ordinal,
                 index=index,
                 outcome=StepOutcome.FAIL,
@@ -87,12 +88,12 @@ class Steps:
                 note=str(error.message),
             )
         except msgspec.ValidationError as error:
-            return StepDone(
+            return records.StepDone(
                 ordinal=recovery.ordinal, index=index, outcome=StepOutcome.FAIL, note=f"not a step: {error}"
             )
         finally:
             file_retry.close(log)
-        return StepDone(ordinal=recovery.ordinal, index=index, **msgspec.structs.asdict(result))
+        return records.StepDone(ordinal=recovery.ordinal, index=index, **msgspec.structs.asdict(result))
 
     def _claimed(self, state: State, run: Callable[[Context], StepResult]) -> StepResult:
         """Run a step and claim its nodes; repeat both where another task was faster to claim a node."""

@@ -25,8 +25,8 @@ from whesl.runtime.isolator.task import disk_reserve, taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 
 if TYPE_CHECKING:
-    from whesl.runtime.isolator.core.events_and_commands import AttemptStarted
     from whesl.runtime.isolator.launch.runner_start import Spawn
+    from whesl.runtime.journal.records.isolator_records import Launched
 
 LOG = logging.getLogger(__name__)
 
@@ -86,13 +86,13 @@ class Starter:
         except OSError as error:
             return file_retry.told(error)
 
-    def seen(self, attempt: Attempt) -> AttemptStarted:
+    def seen(self, attempt: Attempt) -> Launched:
         """Return the core's event for an attempt that was started or found."""
         # Imported here since whesl exec also starts attempts, and must load little.
-        from whesl.runtime.isolator.core.events_and_commands import AttemptStarted
+        from whesl.runtime.journal.records.isolator_records import Launched
 
         first = self._job.first if attempt.number == 1 and not attempt.is_child else None
-        return AttemptStarted(
+        return Launched(
             attempt=attempt.number,
             pid=attempt.pid,
             started=attempt.started,

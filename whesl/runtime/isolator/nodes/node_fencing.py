@@ -17,8 +17,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     CollectEvidence,
     Event,
     KillAttempt,
-    KillConfirmed,
-    KillUnconfirmed,
     LeaseEnded,
     NodeSeen,
     SignalAttempt,
@@ -34,7 +32,7 @@ from whesl.runtime.isolator.nodes.manager_node_states import NodeStates
 from whesl.runtime.isolator.nodes.program_start_detection import Probe
 from whesl.runtime.isolator.nodes.stacks import Stacks
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER
+from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.node_agent import messages
 from whesl.runtime.node_agent.fencing.attempt_processes import Killing
 from whesl.runtime.node_agent.fencing.attempt_signals import HeldSignal
@@ -274,12 +272,12 @@ class Nodes:
         if state is NodeState.UP and self._silence.is_lost(node):
             # The resource manager's reports are late: a silent node is up only when its agent is heard.
             return
-        self.places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
+        self.places.tell(NodeSeen(node=node, state=state, reason=reason, source=records.RESOURCE_MANAGER))
 
     # Fencing -----------------------------------------------------------------------------------------
 
     def fence(self, command: KillAttempt, token: str, runner: int | None) -> None:
-        """End an attempt on all nodes; KillConfirmed or KillUnconfirmed follows.
+        """End an attempt on all nodes; Fenced or Unfenced follows.
 
         Args:
             command: the attempt to end, and the directories of open files to note first.
@@ -412,10 +410,10 @@ class Nodes:
         for node in (*fence.unreachable, *fence.unasked):
             self._owed.setdefault(node, []).append(fence.token)
         if fence.failed:
-            self._feed(KillUnconfirmed(attempt=fence.attempt, reason=", ".join(fence.failed)))
+            self._feed(records.Unfenced(attempt=fence.attempt, reason=", ".join(fence.failed)))
             return
         self._feed(
-            KillConfirmed(
+            records.Fenced(
                 attempt=fence.attempt,
                 seconds=now - fence.began,
                 killed=fence.killed,

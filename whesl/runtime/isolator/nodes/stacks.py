@@ -9,7 +9,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.model.evidence import Evidence
-from whesl.runtime.isolator.core.events_and_commands import EvidenceCollected
+from whesl.runtime.journal.records import isolator_records as records
 
 # Number of characters of the stacks that the journal keeps.
 STACKS_SHOWN = 4000
@@ -26,7 +26,7 @@ class Stacks(msgspec.Struct):
     texts: list[str] = []
     stuck: dict[str, str] = {}  # by node: the processes that cannot run
 
-    def evidence(self, directory: Path) -> EvidenceCollected:
+    def evidence(self, directory: Path) -> records.EvidenceTaken:
         """Return the collected stacks, and keep their texts in a directory, which is made."""
         missing = [f"{node} did not answer" for node in sorted(self.waiting)]
         stuck = (
@@ -34,7 +34,7 @@ class Stacks(msgspec.Struct):
             for node, detail in self.stuck.items()
         )
         detail = _kept(directory, "\n".join([*self.texts, *missing]))
-        return EvidenceCollected(attempt=self.attempt, detail=detail, stuck=tuple(stuck))
+        return records.EvidenceTaken(attempt=self.attempt, detail=detail, stuck=tuple(stuck))
 
 
 def _kept(directory: Path, text: str) -> str:

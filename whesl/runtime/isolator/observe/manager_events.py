@@ -14,14 +14,10 @@ from collections.abc import Callable
 from whesl.managers.resource.port import Allocation, JobException, NodeEvent, TellsEvents
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
-from whesl.runtime.isolator.core.events_and_commands import (
-    Event,
-    JobExceptionRaised,
-    JobExceptionSeen,
-    RaiseJobException,
-)
+from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, RaiseJobException
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.isolator.effects.blocking_call_worker import Worker
+from whesl.runtime.journal.records import isolator_records as records
 
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0
@@ -154,18 +150,18 @@ class ManagerEvents:
     # Raising exceptions --------------------------------------------------------------------------------
 
     def raise_on_job(self, command: RaiseJobException) -> None:
-        """Raise an exception on the job, in the asker's thread; JobExceptionRaised follows."""
+        """Raise an exception on the job, in the asker's thread; JobRaised follows."""
         giver = self._giver
 
-        def raised(outcome: JobRaiseOutcome, reason: str = "") -> JobExceptionRaised:
-            return JobExceptionRaised(ordinal=command.ordinal, outcome=outcome, reason=reason)
+        def raised(outcome: JobRaiseOutcome, reason: str = "") -> records.JobRaised:
+            return records.JobRaised(ordinal=command.ordinal, outcome=outcome, reason=reason)
 
         if giver is None:
             self._feed(raised(JobRaiseOutcome.NONE, "this resource manager has no exceptions on jobs"))
             return
         self._raising += 1
 
-        def call() -> JobExceptionRaised:
+        def call() -> records.JobRaised:
             try:
                 what = (command.exception_type, command.severity, command.note)
                 if giver.raise_exception(*what, once=command.again):
@@ -174,7 +170,7 @@ class ManagerEvents:
                 return raised(JobRaiseOutcome.FAILED, str(error))
             return raised(JobRaiseOutcome.NONE, "there is no job of the resource manager here")
 
-        def then(event: JobExceptionRaised) -> None:
+        def then(event: records.JobRaised) -> None:
             self._raising -= 1
             self._feed(event)
 

@@ -62,7 +62,8 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
     """An attempt's runner runs. ``started``: the runner's start in clock ticks since boot.
 
     ``began``: the attempt's beginning, seconds since the epoch, where it is earlier than the record; else 0.
-    ``outdated``: variables and arguments that still contain the name of a replaced node.
+    ``outdated``: variables and arguments that still contain the name of a replaced node
+    (``managers.resource.launcher_shims.replaced_node_mentions``).
     """
 
     attempt: int
@@ -128,8 +129,8 @@ class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended")
     """A checkpoint is complete, or failed (``why``). ``stays``: why the exception has no further recovery."""
 
     ordinal: int
-    checkpoint: str
     seconds: float
+    checkpoint: str = ""
     why: str = ""
     stays: str = ""
 
@@ -189,16 +190,27 @@ class Requested(Record, frozen=True, kw_only=True, tag="requested"):
 
 
 class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
-    """The stacks of a hung attempt were taken. ``steps``: the new plan that results from them, if any."""
+    """The stacks of a hung attempt were taken, or could not be. ``stuck``: the processes that cannot run.
+
+    ``steps``: the new plan that results from them, if any.
+    """
 
     attempt: int
     detail: str
-    stuck: tuple[Evidence, ...]
-    steps: tuple[PlanStep, ...] | None
+    stuck: tuple[Evidence, ...] = ()
+    steps: tuple[PlanStep, ...] | None = None
 
 
 class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
-    """No process of the attempt is left; fields as in ``isolator.core.events_and_commands.KillConfirmed``."""
+    """No process of the attempt is left on any node that can be reached.
+
+    ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
+    are nodes whose agent was never heard: only the launcher told the processes there to end.
+    ``lingering`` are nodes that the resource manager may count as busy with a step that has ended: the step's
+    launcher waited for ranks that are gone (a node that died, and came back), and had to be killed.
+    ``open_files`` are the files that the attempt's processes had open for writing before they were killed.
+    ``evidence``: what the fencing told of the failure. ``steps``: the new plan that results from it, if any.
+    """
 
     attempt: int
     seconds: float
@@ -212,7 +224,7 @@ class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
 
 
 class Unfenced(Record, frozen=True, kw_only=True, tag="unfenced"):
-    """Processes of the attempt could not be killed."""
+    """Processes of the attempt could not be killed (for example stuck in the kernel)."""
 
     attempt: int
     reason: str
@@ -363,7 +375,7 @@ class JobRaised(Record, frozen=True, kw_only=True, tag="job-raised"):
 
     ordinal: int
     outcome: JobRaiseOutcome
-    reason: str
+    reason: str = ""
 
 
 class Reconfigured(Record, frozen=True, kw_only=True, tag="reconfigured"):

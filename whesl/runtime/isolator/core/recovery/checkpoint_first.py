@@ -15,7 +15,7 @@ from whesl.language.spec import ExceptionSpec, Operation, ResourceKind
 from whesl.model.evidence import Detected, PredictedFailure, Raised
 from whesl.model.outcomes import Action
 from whesl.runtime.detect.exception_transformation import Transformed
-from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
+from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import Asked, Phase, State
 from whesl.runtime.isolator.core.transition_context import Transition
@@ -141,7 +141,7 @@ def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
     )
 
 
-def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
+def ended(transition: Transition, event: records.CheckpointEnded) -> Raised | None:
     """Take a checkpoint's result; return the exception whose recovery follows, None for none."""
     asked = next((each for each in transition.state.asked if each.raised.ordinal == event.ordinal), None)
     if asked is None:
@@ -160,7 +160,7 @@ def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
     return None
 
 
-def together(transition: Transition, event: CheckpointDone) -> None:
+def together(transition: Transition, event: records.CheckpointEnded) -> None:
     """Queue the other predicted failures after a checkpoint: one restart replaces all these nodes."""
     for asked in transition.state.asked:
         if predicted(asked.raised) is None or not _goes_on(transition.rule(asked.raised.exception)):
@@ -172,18 +172,20 @@ def together(transition: Transition, event: CheckpointDone) -> None:
         transition.record(records.Queued(found=found, node=node))
 
 
-def overdue(transition: Transition) -> CheckpointDone | None:
+def overdue(transition: Transition) -> records.CheckpointEnded | None:
     """Return the failure of a checkpoint whose result is overdue, None when there is none."""
     for asked in transition.state.asked:
         if transition.now >= asked.until:
-            return CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why="nothing was heard of it")
+            return records.CheckpointEnded(
+                ordinal=asked.raised.ordinal, seconds=0.0, why="nothing was heard of it"
+            )
     return None
 
 
 def drop(transition: Transition, why: str) -> None:
     """Record checkpoints under way as failed, since the attempt ends."""
     for asked in transition.state.asked:
-        _record(transition, CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why=why), "")
+        _record(transition, records.CheckpointEnded(ordinal=asked.raised.ordinal, seconds=0.0, why=why), "")
 
 
 def about(state: State, node: str) -> bool:
@@ -196,8 +198,8 @@ def about(state: State, node: str) -> bool:
     return any(item.node == node for asked in state.asked for item in asked.raised.evidence)
 
 
-def _record(transition: Transition, event: CheckpointDone, stays: str) -> None:
-    transition.record(records.CheckpointEnded(**msgspec.structs.asdict(event), stays=stays))
+def _record(transition: Transition, event: records.CheckpointEnded, stays: str) -> None:
+    transition.record(msgspec.structs.replace(event, stays=stays))
 
 
 def _is_checkpoint(state: State, step: Any) -> bool:

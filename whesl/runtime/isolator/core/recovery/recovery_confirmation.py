@@ -15,12 +15,7 @@ from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.recovery_criterion import Reach, seconds_past, went_past
 from whesl.runtime.isolator.core import running_task_reconfiguration
-from whesl.runtime.isolator.core.events_and_commands import (
-    AttemptExited,
-    AttemptStarted,
-    ProbeProgram,
-    ProgramSeen,
-)
+from whesl.runtime.isolator.core.events_and_commands import AttemptExited, ProbeProgram, ProgramSeen
 from whesl.runtime.isolator.core.recovery import recovery_decision, task_recovery_sequence
 from whesl.runtime.isolator.core.state import Phase
 from whesl.runtime.isolator.core.transition_context import Transition
@@ -32,14 +27,13 @@ LONGEST_WAIT = 30.0
 REFUSED_LIMIT = 900.0
 
 
-def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
+def on_attempt_started(transition: Transition, event: records.Launched) -> None:
     """Record that an attempt's runner lives, and look for the program of a restarted attempt."""
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
-    launched = records.Launched(**msgspec.structs.asdict(event))
-    transition.record(launched)
-    if launched.outdated != state.outdated and (warning := launched.warning()):
+    transition.record(event)
+    if event.outdated != state.outdated and (warning := event.warning()):
         transition.say(warning)
     running_task_reconfiguration.tell(transition)
     for done in state.pending:

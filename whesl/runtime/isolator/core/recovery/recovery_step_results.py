@@ -6,7 +6,6 @@ import msgspec
 
 from whesl.model.outcomes import Action, RecoveryOutcome, StepOutcome
 from whesl.model.states import TaskState
-from whesl.runtime.isolator.core.events_and_commands import StepDone
 from whesl.runtime.isolator.core.recovery import task_recovery_sequence
 from whesl.runtime.isolator.core.state import Phase, State
 from whesl.runtime.isolator.core.transition_context import Transition
@@ -14,7 +13,7 @@ from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.wire.messages import NodeSuspect
 
 
-def on_step_done(transition: Transition, event: StepDone) -> None:
+def on_step_done(transition: Transition, event: records.StepDone) -> None:
     """Take the result of a recovery step; repeats and steps of an abandoned recovery change nothing."""
     state = transition.state
     under_way = state.recovery
@@ -46,16 +45,16 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
         task_recovery_sequence.proceed(transition)
 
 
-def _step_done(state: State, event: StepDone) -> records.StepDone:
+def _step_done(state: State, event: records.StepDone) -> records.StepDone:
     ran, configuration = None, event.configuration
     if configuration is not None:
         # The step's result starts from the failed attempt's paths; later configuration changes are merged in.
         ran = configuration.path_map
         rules_now = state.configuration.path_map.merged(ran)
         configuration = msgspec.structs.replace(configuration, path_map=rules_now)
-    return records.StepDone(**{**msgspec.structs.asdict(event), "configuration": configuration, "ran": ran})
+    return msgspec.structs.replace(event, configuration=configuration, ran=ran)
 
 
-def _send_bad_nodes(transition: Transition, event: StepDone) -> None:
+def _send_bad_nodes(transition: Transition, event: records.StepDone) -> None:
     for bad in event.bad_nodes:
         transition.send(NodeSuspect(bad_node=bad))

@@ -14,14 +14,7 @@ from whesl.model.evidence import Detected, Evidence, Raised, grouped
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.core import lost_nodes, resource_manager_exceptions, task_setup
-from whesl.runtime.isolator.core.events_and_commands import (
-    CollectEvidence,
-    EvidenceCollected,
-    KillConfirmed,
-    KillUnconfirmed,
-    RunStep,
-    StartAttempt,
-)
+from whesl.runtime.isolator.core.events_and_commands import CollectEvidence, RunStep, StartAttempt
 from whesl.runtime.isolator.core.recovery import (
     checkpoint_first,
     escalation_to_coordinator,
@@ -211,7 +204,7 @@ def fence(transition: Transition) -> None:
         transition.end_attempt()
 
 
-def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
+def on_kill_confirmed(transition: Transition, event: records.Fenced) -> None:
     """Continue the recovery or stop for which the attempt was killed, since no process of it is left."""
     state = transition.state
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
@@ -224,21 +217,18 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
         if node not in known
     )
     if state.alive or state.is_refused or (recovery is not None and not recovery.fenced):
-        transition.record(
-            records.Fenced(
-                **msgspec.structs.asdict(event), evidence=evidence, steps=_planned_anew(transition, evidence)
-            )
-        )
+        steps = _planned_anew(transition, evidence)
+        transition.record(msgspec.structs.replace(event, evidence=evidence, steps=steps))
     transition.volatile(unconfirmed=False, fence_again=None)
     proceed(transition)
 
 
-def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
+def take_evidence(transition: Transition, event: records.EvidenceTaken) -> None:
     """Record the evidence on a hung attempt; a node with processes that cannot run becomes a suspect."""
     if event.attempt != transition.state.attempt:
         return
     steps = _planned_anew(transition, event.stuck)
-    transition.record(records.EvidenceTaken(**msgspec.structs.asdict(event), steps=steps))
+    transition.record(msgspec.structs.replace(event, steps=steps))
     for item in event.stuck:
         transition.say(f"on {item.node}: {item.detail}")
 
@@ -254,13 +244,13 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
     return planned.steps if not planned.error else None
 
 
-def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
+def on_kill_unconfirmed(transition: Transition, event: records.Unfenced) -> None:
     """Retry for a limited time to kill an attempt: no other may start while its processes live."""
     state = transition.state
     if event.attempt != state.attempt:
         return
     if not state.unconfirmed:
-        transition.record(records.Unfenced(attempt=event.attempt, reason=event.reason))
+        transition.record(event)
         transition.say(f"attempt {event.attempt} could not be ended: {event.reason}; trying again")
     transition.volatile(unconfirmed=True, fence_again=transition.now + FENCE_RETRY)
     if transition.now - state.since < FENCE_LIMIT:
