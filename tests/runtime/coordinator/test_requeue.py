@@ -17,8 +17,9 @@ from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import RequeueSaid
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode, Grade
-from whesl.runtime.coordinator.core.events_and_commands import Requeue, RequeueEnded
+from whesl.runtime.coordinator.core.events_and_commands import Requeue
 from whesl.runtime.coordinator.effects.workflow_recovery_steps import carry_out
+from whesl.runtime.journal.records.coordinator_records import RequeueDone
 from whesl.runtime.wire.messages import Escalate, EscalationDecision, Finished, NodeSuspect, RecoveryRequest
 
 
@@ -45,10 +46,10 @@ class Cluster:
         raise RefusedError("Job/step already completing or completed")
 
 
-def order(cluster: Cluster, *, withdrawn: bool = False) -> RequeueEnded:
-    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, withdrawn=withdrawn)
+def order(cluster: Cluster, *, withdrawn: bool = False) -> RequeueDone:
+    command = Requeue(task="w/a", token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, withdrawn=withdrawn)
     ended = carry_out(command, cluster, {})  # type: ignore[arg-type]  # a stand-in
-    assert isinstance(ended, RequeueEnded)
+    assert isinstance(ended, RequeueDone)
     return ended
 
 
@@ -129,9 +130,9 @@ def test_a_new_run_is_kept_off_the_nodes_that_new_jobs_are_kept_off() -> None:
 
 def test_who_gives_no_other_limits_says_so() -> None:
     cluster = Cluster(lambda _: None)
-    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, memory=65536)
+    command = Requeue(task="w/a", token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, memory=65536)
     ended = carry_out(command, cluster, {})  # type: ignore[arg-type]  # a stand-in
-    assert isinstance(ended, RequeueEnded) and ended.outcome == "refused"
+    assert isinstance(ended, RequeueDone) and ended.outcome == "refused"
     assert ended.reason == "stand-in gives a job that runs again neither more time nor more memory"
 
 

@@ -30,7 +30,7 @@ from whesl.runtime.journal.database_integrity import sync_directory
 from whesl.runtime.journal.sqlite_errors import FULL
 from whesl.runtime.journal.store import Anchor
 
-VERSION = 1
+VERSION = 2
 _FORMAT = "whesl snapshot"
 _NAME = re.compile(r"snapshot-(\d{12})")
 _UNFINISHED = ".snapshot-*.new"

@@ -6,14 +6,14 @@ import msgspec
 
 from whesl.managers.resource.port import JobRecord
 from whesl.model.configuration_changes import Configuration
+from whesl.model.journal_record import Record
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 from whesl.model.workflow import BadNode
 from whesl.runtime.journal.records.coordinator_records import AnyRecord
 from whesl.runtime.wire.messages import AnyMessage, Heartbeat
 
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all events."""
+# What is recorded as it happened (RequeueBegun, RequeueDone) is an event itself.
+Event = Record
 
 
 class Started(Event, frozen=True, kw_only=True):
@@ -47,8 +47,8 @@ class StepEnded(Event, frozen=True, kw_only=True):
     note: str = ""
     configuration: Configuration | None = None
     dependents: Configuration | None = None
-    others: dict[str, Configuration] = {}
-    bases: dict[str, Configuration] = {}
+    others: dict[str, Configuration] = msgspec.field(default_factory=dict)
+    bases: dict[str, Configuration] = msgspec.field(default_factory=dict)
     signal: int = 0
     bad_nodes: tuple[BadNode, ...] = ()
 
@@ -66,21 +66,6 @@ class JobSeen(Event, frozen=True, kw_only=True):
     record: JobRecord | None = None
     unseen: str = ""
     down: tuple[str, ...] = ()
-
-
-class RequeueAsked(Event, frozen=True, kw_only=True):
-    """The scheduler's answer before a requeue: ``restarts`` counts the job's restarts so far."""
-
-    token: str
-    restarts: int = 0
-
-
-class RequeueEnded(Event, frozen=True, kw_only=True):
-    """The outcome of a requeue: done, refused, or to be tried again later."""
-
-    token: str
-    outcome: OrderStatus
-    reason: str = ""
 
 
 class JobCancelled(Event, frozen=True, kw_only=True):
@@ -138,24 +123,27 @@ class RunStep(Command, frozen=True, kw_only=True):
     index: int
 
 
-class LookAtJob(Command, frozen=True, kw_only=True):
-    """Ask the scheduler about a task's job; ``start``: lift the scheduler's hold on a requeued job."""
+class JobCommand(Command, frozen=True, kw_only=True):
+    """Base of the commands to the scheduler of a task's job. ``rjms``: the scheduler's name."""
 
     task: str
     rjms: str
     job_id: str
+
+
+class LookAtJob(JobCommand, frozen=True, kw_only=True):
+    """Ask the scheduler about a task's job; ``start``: lift the scheduler's hold on a requeued job."""
+
     start: bool = False
 
 
-class AskRequeue(Command, frozen=True, kw_only=True):
+class AskRequeue(JobCommand, frozen=True, kw_only=True):
     """Ask how often a job was restarted, before it is requeued."""
 
     token: str
-    rjms: str
-    job_id: str
 
 
-class Requeue(Command, frozen=True, kw_only=True):
+class Requeue(JobCommand, frozen=True, kw_only=True):
     """Requeue a job, unless it was restarted more often than ``restarts``.
 
     ``withdrawn``: the job's isolator may have withdrawn the permission to requeue the job, so it is given
@@ -164,8 +152,6 @@ class Requeue(Command, frozen=True, kw_only=True):
     """
 
     token: str
-    rjms: str
-    job_id: str
     restarts: int
     withdrawn: bool = False
     time: float | None = None
@@ -173,20 +159,12 @@ class Requeue(Command, frozen=True, kw_only=True):
     avoid: tuple[str, ...] = ()
 
 
-class AllowRequeue(Command, frozen=True, kw_only=True):
+class AllowRequeue(JobCommand, frozen=True, kw_only=True):
     """Give the scheduler the permission to requeue a job again; best effort."""
 
-    task: str
-    rjms: str
-    job_id: str
 
-
-class CancelJob(Command, frozen=True, kw_only=True):
+class CancelJob(JobCommand, frozen=True, kw_only=True):
     """Cancel a job that has no isolator any more; a job that has ended already is no error."""
-
-    task: str
-    rjms: str
-    job_id: str
 
 
 class Say(Command, frozen=True, kw_only=True):

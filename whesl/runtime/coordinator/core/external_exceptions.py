@@ -11,7 +11,7 @@ import msgspec
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
 from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
-from whesl.runtime.coordinator.core.state import State, TaskEntry
+from whesl.runtime.coordinator.core.state import State, TaskEntry, request_of
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.operations.suspect_node import match_node
@@ -102,8 +102,7 @@ def predict_for_tasks(transition: Transition, message: PredictFailure) -> dict[s
 
 def _tell(transition: Transition, entry: TaskEntry, control: records.Control) -> None:
     transition.record(control)
-    told = transition.state.controls[control.id].message(entry.alias or entry.id, transition.now)
-    transition.send(entry.peer, told)
+    transition.send(entry.peer, request_of(control, entry.alias or entry.id, transition.now))
 
 
 def on_node(state: State, node: str) -> list[TaskEntry]:

@@ -14,9 +14,8 @@ from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
 from whesl.runtime.coordinator.core import clock_offset, contested_claims
 from whesl.runtime.coordinator.core.dependents_and_names import identify
-from whesl.runtime.coordinator.core.events_and_commands import RequeueEnded
 from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks, workflow_recovery_sequence
-from whesl.runtime.coordinator.core.state import TaskEntry
+from whesl.runtime.coordinator.core.state import TaskEntry, request_of
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.wire.messages import Register, Welcome
@@ -140,9 +139,8 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
     """
     order = requeue_orders.pending_requeue(transition, entry)
     if order is not None:
-        workflow_recovery_sequence.on_requeue_ended(
-            transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE)
-        )
+        done = records.RequeueDone(token=order.token, task=entry.id, outcome=OrderStatus.DONE)
+        workflow_recovery_sequence.on_requeue_ended(transition, done)
     return transition.state.tasks[entry.id]
 
 
@@ -174,7 +172,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
             requeue_orders.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():
         if control.task == entry.id:
-            transition.send(entry.peer, control.message(entry.alias or entry.id, transition.now))
+            transition.send(entry.peer, request_of(control, entry.alias or entry.id, transition.now))
 
 
 def heard(transition: Transition, tasks: Sequence[str]) -> None:

@@ -11,11 +11,10 @@ import msgspec
 
 from whesl.language.spec import Spec
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import History, PredictedFailure, Raised
+from whesl.model.evidence import History
 from whesl.model.outcomes import (
     ControlAction,
     OrderStatus,
-    Origin,
     RecoveryOutcome,
     RequeueSaid,
     ToldBy,
@@ -24,7 +23,7 @@ from whesl.model.outcomes import (
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
 from whesl.runtime.coordinator.core.persistent_map import Map
-from whesl.runtime.journal.records.coordinator_records import OwnStep
+from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException
 
 KEPT_COMMANDS = 1000
@@ -66,15 +65,6 @@ class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.0
     history: History = History()
     counted: Map[str, None] = Map()
-
-
-class Parting(msgspec.Struct, frozen=True, kw_only=True):
-    """An isolator's report of its task's end. ``again``: the scheduler has since seen the job run again."""
-
-    state: TaskState
-    exit_code: int
-    reason: str
-    again: bool
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -130,7 +120,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
     signal: int = 0  # number of the signal that accompanies the present configuration
-    parted: Parting | None = None  # the reported end, while the job may run again
+    parted: records.Parted | None = None  # the reported end, while the job may run again
     exit_code: int | None = None
     reason: str = ""
     trouble: str = ""  # why its isolator cannot write its journal
@@ -186,7 +176,7 @@ def numbered(task: str, ordinal: int, raised: float) -> str:
     return f"{task}#{ordinal}@{raised!r}"
 
 
-class Recovery(msgspec.Struct, frozen=True, kw_only=True):
+class Recovery(records.Requested, frozen=True, kw_only=True):
     """A recovery with steps of the coordinator's own.
 
     ``exception`` is the exception to handle; it differs from ``raised.exception`` after a transformation.
@@ -195,27 +185,23 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     this recovery's changes come into force.
     """
 
-    id: str
-    task: str
-    raised: Raised
-    exception: str
-    origin: Origin
-    peer: str = ""
-    reason: str = ""
-    steps: tuple[OwnStep, ...] = ()
     begun: int = 0
     done: int = 0
     time: float = 0.0
-    refused: str = ""
     granted: bool = False
     requeue: bool = False
     decision: Verdict | None = None
     closed: str = ""
     configuration: Configuration | None = None
     dependents: Configuration | None = None
-    others: dict[str, Configuration] = {}
-    bases: dict[str, Configuration] = {}
+    others: dict[str, Configuration] = msgspec.field(default_factory=dict)
+    bases: dict[str, Configuration] = msgspec.field(default_factory=dict)
     signal: int = 0
+
+    @property
+    def id(self) -> str:
+        """The recovery's id."""
+        return self.recovery
 
     @property
     def open(self) -> bool:
@@ -223,20 +209,13 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
         return not self.closed and not self.granted and not self.decision
 
 
-class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
+class RequeueEntry(records.RequeueDecided, frozen=True, kw_only=True):
     """An order to requeue a job.
 
     ``restarts``: the job's count of restarts before the requeue. ``host``: the batch host seen in a new run;
     ``host_restarts``: the count of restarts of that run.
     """
 
-    token: str
-    task: str
-    rjms: str
-    job_id: str
-    claim: str
-    recovery: str = ""
-    because: str = ""
     status: OrderStatus = OrderStatus.DECIDED
     restarts: int = 0
     host: str = ""
@@ -244,41 +223,25 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.0
 
 
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer to a command. ``error`` is '' for success; ``body`` is the JSON text of a ``Reply``."""
+def request_of(control: records.Control, name: str, now: float) -> Control | RaiseException | PredictFailure:
+    """Return a request to a task as a message to the task's isolator.
 
-    error: str = ""
-    body: str = ""
-
-
-class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request of a person or a program to a task; kept until the task's isolator has taken it.
-
-    The fields after ``action`` describe the raised exception or the prediction; other actions have none.
+    Args:
+        control: the request.
+        name: the isolator's name for the task.
+        now: seconds since the epoch.
     """
-
-    id: str
-    task: str
-    action: ControlAction
-    exception: str = ""
-    node: str = ""
-    evidence: str = ""
-    prediction: PredictedFailure | None = None
-
-    def message(self, name: str, now: float) -> Control | RaiseException | PredictFailure:
-        """Return the request as a message to the task's isolator.
-
-        Args:
-            name: the isolator's name for the task.
-            now: seconds since the epoch.
-        """
-        if self.prediction is not None:
-            return PredictFailure(id=self.id, prediction=self.prediction.at(now), task=name)
-        if self.action is ControlAction.RAISE:
-            return RaiseException(
-                id=self.id, exception=self.exception, task=name, node=self.node, evidence=self.evidence
-            )
-        return Control(task=name, id=self.id, action=self.action)
+    if control.prediction is not None:
+        return PredictFailure(id=control.id, prediction=control.prediction.at(now), task=name)
+    if control.action is ControlAction.RAISE:
+        return RaiseException(
+            id=control.id,
+            exception=control.exception,
+            task=name,
+            node=control.node,
+            evidence=control.evidence,
+        )
+    return Control(task=name, id=control.id, action=control.action)
 
 
 class Contest(msgspec.Struct, frozen=True, kw_only=True):
@@ -321,8 +284,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # by task: its recoveries' ids in order
     requeues: Map[str, RequeueEntry] = Map()
     cancels: dict[str, str] = {}  # by id of a job that has to be cancelled: its task
-    controls: dict[str, ControlEntry] = {}
-    commands: dict[str, Answer] = {}  # by command id: the answer that was given
+    controls: dict[str, records.Control] = {}  # until the tasks' isolators have taken them
+    commands: dict[str, records.Command] = {}  # by command id: the answer that was given
     bad_nodes: dict[str, BadNode] = {}
     volatile: Volatile = Volatile()
 

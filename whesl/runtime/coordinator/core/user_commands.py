@@ -20,7 +20,7 @@ from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, 
 from whesl.runtime.coordinator.core.events_and_commands import Stop
 from whesl.runtime.coordinator.core.external_exceptions import RefusalError
 from whesl.runtime.coordinator.core.recovery import requeue_orders, silent_tasks
-from whesl.runtime.coordinator.core.state import TaskEntry
+from whesl.runtime.coordinator.core.state import TaskEntry, request_of
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.wire.messages import Command, PredictFailure, RaiseException, RegisterWorkflow, Reply
@@ -161,9 +161,8 @@ def _control(transition: Transition, message: Command, action: ControlAction) ->
         raise RefusalError(f"{entry.id} is {entry.state.value}; only a running task can be paused")
     transition.record(records.Control(id=message.id, task=entry.id, action=action))
     if entry.claim:
-        transition.send(
-            entry.peer, transition.state.controls[message.id].message(entry.alias or entry.id, transition.now)
-        )
+        told = request_of(transition.state.controls[message.id], entry.alias or entry.id, transition.now)
+        transition.send(entry.peer, told)
     if action is ControlAction.CANCEL and not (entry.claim and entry.state is not TaskState.UNOBSERVED):
         _cancel_alone(transition, entry, message.id)
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}

@@ -17,11 +17,9 @@ from typing import IO, Any
 
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 from whesl.runtime.coordinator.core.events_and_commands import (
-    AskRequeue,
     Event,
     JobSeen,
     LookAtJob,
-    Requeue,
     RunStep,
     StepEnded,
 )
@@ -93,10 +91,7 @@ def answer(command: Call, state: State, ports: Ports, log: IO[Any] | int) -> Eve
     """
     if isinstance(command, RunStep):
         return workflow_recovery_steps.perform(state, command.recovery, command.index, ports, log)
-    if isinstance(command, AskRequeue | Requeue):
-        environment = state.environment_of(state.requeues[command.token].task)
-    else:
-        environment = state.environment_of(command.task)
+    environment = state.environment_of(command.task)
     if isinstance(command, LookAtJob):
         return workflow_recovery_steps.look_at_jobs(ports, command.rjms, [command], environment)[0]
     return workflow_recovery_steps.carry_out(command, ports, environment)

@@ -39,14 +39,12 @@ from whesl.runtime.coordinator.core.events_and_commands import (
     LookAtJob,
     Requeue,
     RequeueAllowed,
-    RequeueAsked,
-    RequeueEnded,
     StepEnded,
 )
 from whesl.runtime.coordinator.core.recovery.coordinator_step_plan import context_of, exception_of, plan_step
 from whesl.runtime.coordinator.core.state import Recovery, State
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
-from whesl.runtime.journal.records.coordinator_records import OwnStep
+from whesl.runtime.journal.records.coordinator_records import OwnStep, RequeueBegun, RequeueDone
 from whesl.runtime.operations import filesystem
 from whesl.runtime.operations.custom_handlers import run_handler
 from whesl.runtime.operations.job import changed
@@ -340,12 +338,13 @@ def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
         return RequeueAllowed(task=command.task, outcome=outcome, reason=reason)
     if isinstance(command, CancelJob):
         return JobCancelled(task=command.task, job_id=command.job_id, outcome=outcome, reason=reason)
-    return RequeueEnded(token=command.token, outcome=outcome, reason=reason)
+    return RequeueDone(token=command.token, task=command.task, outcome=outcome, reason=reason)
 
 
 def _ask_requeue(scheduler: Scheduler, command: AskRequeue) -> Event:
     """Query how often a job was restarted, before it is requeued."""
-    return RequeueAsked(token=command.token, restarts=_known(scheduler, command.job_id).restarts)
+    restarts = _known(scheduler, command.job_id).restarts
+    return RequeueBegun(token=command.token, task=command.task, restarts=restarts)
 
 
 def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
@@ -353,7 +352,9 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
     job_id, restarts = command.job_id, command.restarts
     record = _known(scheduler, job_id)
     if _runs_again(record, restarts):
-        return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason="it was done before")
+        return RequeueDone(
+            token=command.token, task=command.task, outcome=OrderStatus.DONE, reason="it was done before"
+        )
     if record.state is JobState.COMPLETED:
         raise RefusedError("the job has completed")
     blocked = ""
@@ -378,7 +379,7 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         # An earlier coordinator may have sent the same requeue before it was killed.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
             raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
-    return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason=kept)
+    return RequeueDone(token=command.token, task=command.task, outcome=OrderStatus.DONE, reason=kept)
 
 
 def _known(scheduler: Scheduler, job_id: str) -> JobRecord:

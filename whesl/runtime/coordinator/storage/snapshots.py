@@ -19,8 +19,6 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.workflow import BadNode, Task
 from whesl.runtime.coordinator.core.persistent_map import Map
 from whesl.runtime.coordinator.core.state import (
-    Answer,
-    ControlEntry,
     Recovery,
     RequeueEntry,
     Settings,
@@ -30,6 +28,7 @@ from whesl.runtime.coordinator.core.state import (
 )
 from whesl.runtime.coordinator.counters import Memory
 from whesl.runtime.journal import Journal, JournalError, snapshot
+from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.snapshot import Head, Piece, SnapshotError
 from whesl.runtime.wire.delivery import Remembered
 
@@ -67,8 +66,8 @@ class _Small(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of a state whose size is bounded."""
 
     cancels: dict[str, str]
-    controls: dict[str, ControlEntry]
-    commands: dict[str, Answer]
+    controls: dict[str, records.Control]
+    commands: dict[str, records.Command]
     bad_nodes: dict[str, BadNode]
 
 

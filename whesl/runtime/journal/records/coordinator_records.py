@@ -337,7 +337,7 @@ class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
     token: str
     task: str
     outcome: OrderStatus
-    reason: str
+    reason: str = ""
 
 
 class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):

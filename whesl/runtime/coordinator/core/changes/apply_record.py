@@ -18,10 +18,7 @@ from whesl.runtime.coordinator.core.changes import recoveries, state_edits
 from whesl.runtime.coordinator.core.persistent_map import Map
 from whesl.runtime.coordinator.core.state import (
     KEPT_COMMANDS,
-    Answer,
-    ControlEntry,
     Outcome,
-    Parting,
     State,
     TaskEntry,
     WorkflowEntry,
@@ -139,10 +136,8 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Command():
             return _command(state, record)
         case records.Parted():
-            told = Parting(
-                state=record.state, exit_code=record.exit_code, reason=record.reason, again=record.again
-            )
-            return state_edits.task_changed(_nothing_raised(state, record.task), record.task, parted=told)
+            parted = state_edits.kept(record)
+            return state_edits.task_changed(_nothing_raised(state, record.task), record.task, parted=parted)
         case (
             records.CoordinatorStarted()
             | records.CoordinatorStopped()
@@ -368,16 +363,8 @@ def _node_forgotten(state: State, record: records.NodeForgotten) -> State:
 
 
 def _control(state: State, record: records.Control) -> State:
-    entry = ControlEntry(
-        id=record.id,
-        task=record.task,
-        action=record.action,
-        exception=record.exception,
-        node=record.node,
-        evidence=record.evidence,
-        prediction=record.prediction,
-    )
-    state = msgspec.structs.replace(state, controls={**state.controls, entry.id: entry})
+    controls = {**state.controls, record.id: state_edits.kept(record)}
+    state = msgspec.structs.replace(state, controls=controls)
     if record.action is ControlAction.CANCEL:
         state = state_edits.task_changed(state, record.task, cancelled=True)
     return state
@@ -390,8 +377,7 @@ def _control_done(state: State, record: records.ControlDone) -> State:
 
 def _command(state: State, record: records.Command) -> State:
     commands = dict(list(state.commands.items())[-KEPT_COMMANDS:])
-    answer = Answer(record.error, record.body)
-    return msgspec.structs.replace(state, commands={**commands, record.id: answer})
+    return msgspec.structs.replace(state, commands={**commands, record.id: state_edits.kept(record)})
 
 
 def _finished(state: State, record: records.Finished, time: float) -> State:

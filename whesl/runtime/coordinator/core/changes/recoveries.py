@@ -20,18 +20,7 @@ def requested(state: State, record: records.Requested, time: float) -> State:
         record: the record.
         time: when the record was written, seconds since the epoch.
     """
-    recovery = Recovery(
-        id=record.recovery,
-        task=record.task,
-        raised=record.raised,
-        exception=record.exception,
-        origin=record.origin,
-        peer=record.peer,
-        reason=record.reason,
-        steps=record.steps,
-        refused=record.refused,
-        time=time,
-    )
+    recovery = Recovery(**msgspec.structs.asdict(state_edits.kept(record)), time=time)
     keys = state.recoveries_by_task.get(recovery.task, ())
     state = msgspec.structs.replace(
         state,
@@ -134,16 +123,7 @@ def requeue_decided(state: State, record: records.RequeueDecided, time: float) -
         record: the record.
         time: when the record was written, seconds since the epoch.
     """
-    entry = RequeueEntry(
-        token=record.token,
-        task=record.task,
-        rjms=record.rjms,
-        job_id=record.job_id,
-        claim=record.claim,
-        recovery=record.recovery,
-        because=record.because,
-        time=time,
-    )
+    entry = RequeueEntry(**msgspec.structs.asdict(state_edits.kept(record)), time=time)
     state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
     return state_edits.task_moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
 

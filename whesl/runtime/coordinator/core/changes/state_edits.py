@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from whesl.model.states import TaskState
 from whesl.runtime.coordinator.core.state import State, TaskEntry
+from whesl.runtime.journal.records.coordinator_records import Record
+
+R = TypeVar("R", bound=Record)
 
 
 def task_changed(whole: State, task: str, **changes: Any) -> State:
@@ -82,3 +85,8 @@ def requeue_changed(state: State, token: str, **changes: Any) -> State:
     """
     entry = msgspec.structs.replace(state.requeues[token], **changes)
     return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
+
+
+def kept(record: R) -> R:
+    """Return a record as the state keeps it: without the message that led to it."""
+    return msgspec.structs.replace(record, message=None)

@@ -17,7 +17,6 @@ from whesl.runtime.coordinator.core.events_and_commands import (
     JobCancelled,
     Requeue,
     RequeueAllowed,
-    RequeueAsked,
 )
 from whesl.runtime.coordinator.core.recovery.coordinator_step_plan import exception_of
 from whesl.runtime.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
@@ -155,13 +154,14 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
         order: the requeue order.
     """
     if order.status is OrderStatus.DECIDED:
-        transition.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
+        transition.do(AskRequeue(token=order.token, task=order.task, rjms=order.rjms, job_id=order.job_id))
     elif order.status is OrderStatus.BEGUN:
         recovery = transition.state.recoveries.get(order.recovery)
         wanted = (recovery and recovery.configuration) or transition.state.tasks[order.task].configuration
         transition.do(
             Requeue(
                 token=order.token,
+                task=order.task,
                 rjms=order.rjms,
                 job_id=order.job_id,
                 restarts=order.restarts,
@@ -173,7 +173,7 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
         )
 
 
-def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
+def on_requeue_asked(transition: Transition, event: records.RequeueBegun) -> None:
     """Record the job's count of restarts before the requeue: a higher count later proves the requeue.
 
     Args:
@@ -183,7 +183,7 @@ def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
     order = transition.state.requeues.get(event.token)
     if order is None or order.status is not OrderStatus.DECIDED:
         return
-    transition.record(records.RequeueBegun(token=order.token, task=order.task, restarts=event.restarts))
+    transition.record(event)
     pursue(transition, transition.state.requeues[order.token])
 
 

@@ -17,7 +17,7 @@ from whesl.model.evidence import Raised
 from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, Verdict
 from whesl.model.workflow import Task
 from whesl.runtime.coordinator.core.dependents_and_names import dependents
-from whesl.runtime.coordinator.core.events_and_commands import RequeueEnded, RunStep, StepEnded
+from whesl.runtime.coordinator.core.events_and_commands import RunStep, StepEnded
 from whesl.runtime.coordinator.core.recovery import requeue_orders
 from whesl.runtime.coordinator.core.recovery.coordinator_step_plan import exception_of, own_steps
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import (
@@ -378,7 +378,7 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
     )
 
 
-def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
+def on_requeue_ended(transition: Transition, event: records.RequeueDone) -> None:
     """Handle the outcome of a requeue: the scheduler accepted it, refused it, or did not answer.
 
     Args:
@@ -393,9 +393,7 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
         transition.wait_to_retry(order.token)
         return
     transition.retry_over(order.token)
-    transition.record(
-        records.RequeueDone(token=order.token, task=order.task, outcome=event.outcome, reason=event.reason)
-    )
+    transition.record(event)
     recovery = transition.state.recoveries.get(order.recovery)
     if event.outcome is OrderStatus.DONE:
         transition.say(f"{order.task}: job {order.job_id} runs again under the same id")
