@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from whesl.language.detections.exit import CodeRange, ExitDetection
 from whesl.language.pattern_and_stream_records import Span
 from whesl.language.spec import (
@@ -19,7 +21,7 @@ from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
-from whesl.runtime.operations.recovery_plan import Context, make_plan
+from whesl.runtime.operations.recovery_plan import Context, StepResult, make_plan
 
 SPAN = Span(line=3, column=1, end_line=3, end_column=2)
 NOW = 1_700_000_000.0
@@ -91,9 +93,18 @@ def step(
     time: float = NOW,
 ) -> PlanStep:
     """One planned step."""
-    plan = make_plan(
+    return make_plan(
         spec((name, arguments or {}), handler=handler),
         raised(*items, ordinal=ordinal, time=time),
         given if given is not None else context(),
+    )[0]
+
+
+def advance(given: Context, result: StepResult) -> Context:
+    """The context after a step."""
+    return msgspec.structs.replace(
+        given,
+        configuration=result.configuration or given.configuration,
+        nodes=result.nodes or given.nodes,
+        bad_nodes=(*given.bad_nodes, *result.bad_nodes),
     )
-    return plan.steps[0]

@@ -26,7 +26,6 @@ HOUR = 3600.0
         (suspect_node.STUCK, Grade.SUSPECTED, 1),
         (suspect_node.PEER, Grade.SUSPECTED, 1),
         (suspect_node.DIED, Grade.SUSPECTED, 1),
-        (suspect_node.RANK, Grade.SUSPECTED, 1),
     ],
 )
 def test_how_long_follows_from_the_evidence(level: int, grade: Grade, hours: float) -> None:

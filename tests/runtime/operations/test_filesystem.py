@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.operations.builders import context, step
+from tests.runtime.operations.builders import advance, context, step
 from tests.runtime.operations.trees import Bed, contents, killed_at, leftovers
 from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.runtime.operations.recovery_plan import RecoveryError, advance
+from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 from whesl.runtime.operations.relocation.tree_relocation import said

@@ -307,7 +307,7 @@ def test_a_relative_path_is_taken_from_the_specification() -> None:
     specification = msgspec.structs.replace(
         spec(("NODE.REPLACE", {}), handler="./h"), file="/project/rules.esl"
     )
-    assert make_plan(specification, raised(), context()).steps[0].handler == "/project/./h"
+    assert make_plan(specification, raised(), context())[0].handler == "/project/./h"
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "soon", 1e9])

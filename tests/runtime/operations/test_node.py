@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.operations.builders import NODES, NOW, context, evidence, step
+from tests.runtime.operations.builders import NODES, NOW, advance, context, evidence, step
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode
-from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult, advance
+from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.recovery_step_execution import HostPorts, execute
 
 FAILED = evidence("srun: error: Node failure on n02")

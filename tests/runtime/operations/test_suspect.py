@@ -57,17 +57,14 @@ def test_nodes_that_are_lost_together_are_each_to_blame() -> None:
 
 
 def test_a_silent_spare_is_not_to_blame() -> None:
-    assert find_suspect([evidence("rank 1")], NODES, ("n01", "n02"), silent=["n04"]).node == "n02"
+    assert find_suspect([evidence("killed")], NODES, silent=["n04"]).node == ""
 
 
 def test_the_node_that_a_job_exception_names() -> None:
     named = evidence(kind="job-exception", node="n02", detail="exec: node failure on n02 (rank 1)")
-    assert find_suspect([named], NODES, ("n01", "n01", "n01")).node == "n02"
+    assert find_suspect([named], NODES).node == "n02"
     assert find_suspect([named, evidence("[n01:7] *** Process received signal ***")], NODES).node == "n02"
     assert find_suspect([named], NODES, silent=["n01"]).node == "n01"
-    # Its ranks are those of the resource manager's own daemons.
-    unnamed = evidence(kind="job-exception", detail="exec: something on rank 1")
-    assert find_suspect([unnamed], NODES, ("n01", "n02", "n03")).node == ""
 
 
 def test_the_user_s_capture() -> None:
@@ -80,17 +77,6 @@ def test_ambiguous_is_unknown_and_says_so() -> None:
     assert found.node == ""
     assert "n02" in found.because and "n03" in found.because
     assert "unknown" in find_suspect([evidence("nothing")], NODES).because
-
-
-def test_a_rank_s_host() -> None:
-    hosts = ("n01", "n01", "n02", "n02")
-    assert (
-        find_suspect([evidence("MPI_ABORT was invoked on rank 3 in MPI_COMM_WORLD")], NODES, hosts).node
-        == "n02"
-    )
-    assert find_suspect([evidence("x", captures={"rank": "0"})], NODES, hosts).node == "n01"
-    assert find_suspect([evidence("rank 99 failed")], NODES, hosts).node == ""
-    assert find_suspect([evidence("rank 3 failed")], NODES).node == ""
 
 
 def test_evidence_of_a_node_that_was_swapped_out_is_stale() -> None:

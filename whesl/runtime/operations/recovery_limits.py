@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.language.spec import LONGEST_BACKOFF, ExceptionSpec, Otherwise
+from whesl.language.spec import LONGEST_BACKOFF, ExceptionSpec
 from whesl.model.evidence import Advice, Cause, Raised, shortened
 from whesl.model.recovery_criterion import Furthest
 
@@ -23,26 +23,13 @@ class Use(msgspec.Struct, frozen=True):
     time: float
 
 
-class Allowed(msgspec.Struct, frozen=True):
-    """The decision to recover, after ``wait`` seconds."""
-
-    wait: float
-
-
-class Spent(msgspec.Struct, frozen=True):
-    """The decision not to recover, since the budget is spent: the other action, and ESCALATE's exception."""
-
-    otherwise: Otherwise
-    escalate_to: str | None
-
-
 class Budget(msgspec.Struct, frozen=True):
     """The recoveries that a task's exceptions have used, by the exceptions' names."""
 
     uses: dict[str, tuple[Use, ...]] = {}
 
-    def decide(self, spec: ExceptionSpec, ordinal: int, now: float, advanced: int = 0) -> Allowed | Spent:
-        """Say whether an exception may be recovered from now.
+    def decide(self, spec: ExceptionSpec, ordinal: int, now: float, advanced: int = 0) -> float | None:
+        """Return the wait (s) before a recovery from an exception; None where the limit allows no recovery.
 
         LIMIT n counts all recoveries, WITHIN s those of the last s seconds, WITHOUT PROGRESS those since the
         task's last progress. The n-th counted recovery waits ``backoff * 2**(n-1)`` s, at most an hour. A
@@ -55,9 +42,7 @@ class Budget(msgspec.Struct, frozen=True):
             advanced: the ordinal from which on recoveries count (``Course``); 0: all recoveries count.
         """
         counted = self._counted(spec, ordinal, now, advanced)
-        if counted >= spec.limit:
-            return Spent(spec.otherwise, spec.escalate_to)
-        return Allowed(backoff(spec.backoff, counted))
+        return None if counted >= spec.limit else backoff(spec.backoff, counted)
 
     def used(self, spec: ExceptionSpec, ordinal: int, now: float) -> Budget:
         """Return the budget after a recovery; each ordinal counts once. Uses that no limit needs are dropped.
@@ -136,13 +121,3 @@ def backoff(first: float, before: int) -> float:
         return 0.0
     # 2.0**64 seconds are beyond any cap, and larger powers would overflow.
     return min(first * 2.0 ** min(before, 64), LONGEST_BACKOFF)
-
-
-def snapshot(budget: Budget) -> bytes:
-    """Return a budget as JSON."""
-    return msgspec.json.encode(budget)
-
-
-def restore(data: bytes) -> Budget:
-    """Return a snapshot's budget. Raises msgspec.ValidationError or DecodeError for anything else."""
-    return msgspec.json.decode(data, type=Budget)

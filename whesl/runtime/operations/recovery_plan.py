@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,11 +44,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     the user wrote them, before ``configuration``. ``predicted`` is the probability that a node fails in the
     remaining time of the job, for spares with a prediction. ``busy`` are nodes that other tasks of the
     allocation use; ``silent`` are nodes that WHESL's agents or the resource manager call lost.
-    ``rank_hosts[r]`` is the node of rank r, where known. ``recoveries`` counts the task's earlier recoveries
-    from the same exception. ``open_files`` are the files that the failed attempt had open for writing (bytes,
-    as in the file system). Times are seconds since the epoch by the isolator's clock, 0 when not known;
-    ``first_started`` is the start of the first attempt. ``set_ahead``: by how many seconds the host's clock
-    is ahead of the isolator's clock, since it was set meanwhile.
+    ``recoveries`` counts the task's earlier recoveries from the same exception. ``open_files`` are the files
+    that the failed attempt had open for writing (bytes, as in the file system). Times are seconds since the
+    epoch by the isolator's clock, 0 when not known; ``first_started`` is the start of the first attempt.
+    ``set_ahead``: by how many seconds the host's clock is ahead of the isolator's clock, since it was set
+    meanwhile.
     """
 
     task: Task
@@ -62,7 +61,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     batch_host: str = ""
     busy: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
-    rank_hosts: tuple[str, ...] = ()
     bad_nodes: tuple[BadNode, ...] = ()
     configuration: Configuration = Configuration()
     attempt: int = 1
@@ -72,15 +70,6 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     attempt_ended: float = 0.0
     open_files: tuple[bytes, ...] = ()
     set_ahead: float = 0.0
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The steps of one recovery, in order."""
-
-    task: str
-    exception: str
-    ordinal: int
-    steps: tuple[PlanStep, ...] = ()
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,47 +89,25 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
     bad_nodes: tuple[BadNode, ...] = ()
 
 
-def advance(context: Context, result: StepResult) -> Context:
-    """Return the context for the next step.
-
-    Args:
-        context: the context before the step.
-        result: the step's result.
-    """
-    return msgspec.structs.replace(
-        context,
-        configuration=result.configuration or context.configuration,
-        nodes=result.nodes or context.nodes,
-        bad_nodes=(*context.bad_nodes, *result.bad_nodes),
-    )
-
-
-def make_plan(spec: Spec, raised: Raised, context: Context, *, entity: Entity = Entity.JOB) -> Plan:
-    """Return the plan of an exception's recovery, for the steps of one entity.
+def make_plan(spec: Spec, raised: Raised, context: Context) -> tuple[PlanStep, ...]:
+    """Return the job's own steps of an exception's recovery, in order.
 
     Args:
         spec: the whole specification, which declares custom handlers.
         raised: the exception with its evidence.
         context: the task's data at that time.
-        entity: the entity whose steps are planned.
 
     Raises:
         RecoveryError: the specification lacks the exception, an argument is missing or of the wrong kind, or
-        a
-            ``${name}`` has no value.
+            a ``${name}`` has no value.
     """
     try:
         exception = spec.exception(raised.exception)
     except KeyError:
         raise RecoveryError(f"exception {raised.exception} is not in {spec.file}") from None
-    steps = [step for step in exception.steps if step.entity is entity]
-    return Plan(
-        task=raised.task,
-        exception=raised.exception,
-        ordinal=raised.ordinal,
-        steps=tuple(
-            _plan_step(spec, exception, step, raised, context, index) for index, step in enumerate(steps)
-        ),
+    steps = [step for step in exception.steps if step.entity is Entity.JOB]
+    return tuple(
+        _plan_step(spec, exception, step, raised, context, index) for index, step in enumerate(steps)
     )
 
 
@@ -148,7 +115,7 @@ def _plan_step(
     spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, context: Context, index: int
 ) -> PlanStep:
     where = f"{spec.place(step.span)}: {step.resource}.{step.operation} of {exception.name}"
-    suspect = find_suspect(raised.evidence, context.nodes, context.rank_hosts, context.silent)
+    suspect = find_suspect(raised.evidence, context.nodes, context.silent)
     values = capture_values(raised, context, suspect.node)
     handler = spec.handler(step.resource, step.operation)
     if handler is not None and "/" in handler:
@@ -231,19 +198,3 @@ def _replacement(match: re.Match[str], values: Mapping[str, str]) -> str:
         known = ", ".join(sorted(values))
         raise ValueError(f"${{{name}}} stands for nothing: not captured by the evidence (known: {known})")
     return values[name]
-
-
-def describe(step: PlanStep) -> str:
-    """Return a line for people that describes the step."""
-    shown = " ".join(
-        f"{name}={shlex.join(value) if isinstance(value, list) and _texts(value) else value}"
-        for name, value in step.arguments.items()
-        if value not in (None, [], {}, "")
-    )
-    who = f" by handler {step.handler}" if step.handler else ""
-    about = f" [{step.because}]" if step.because else ""
-    return f"{step.name}{who} {shown}".rstrip() + about
-
-
-def _texts(value: list[Any]) -> bool:
-    return all(isinstance(item, str) for item in value)

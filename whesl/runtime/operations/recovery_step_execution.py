@@ -1,7 +1,6 @@
 """Carries out one step of a plan. It blocks: the isolator's shell calls it in a worker thread.
 
-An interrupted step is carried out again with the same context, and completes the first run's work. The caller
-journals the result, and passes ``recovery_plan.advance(context, result)`` to the next step.
+An interrupted step is carried out again with the same context, and completes the first run's work.
 """
 
 from __future__ import annotations

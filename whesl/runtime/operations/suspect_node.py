@@ -25,7 +25,6 @@ FAILED = 70  # scheduler or launcher reports that the node failed or was lost
 STUCK = 65  # WHESL's agent saw that the program's processes cannot run on the node
 PEER = 60  # a peer on the node did not answer
 DIED = 50  # a process on the node died; its siblings are often killed in consequence
-RANK = 40  # the evidence names a rank whose host is known
 REPORTED = 20  # the node reported an error, which it may not have caused
 
 _HOST = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
@@ -141,7 +140,6 @@ WORDINGS: tuple[Wording, ...] = (
     ),
 )
 _COMPILED = tuple((wording, re.compile(wording.pattern, re.MULTILINE)) for wording in WORDINGS)
-_RANK = re.compile(r"\b(?:rank|task)s?[ #:=]{0,3}(\d{1,8})\b(?!\s*[-,]\s*\d)", re.IGNORECASE)
 # Bounds on the work that job output can cause, since anyone who controls the output could attack WHESL.
 _MOST_TEXT = 65_536  # characters of one piece of evidence
 _MOST_NAMES = 65_536  # hosts, over all evidence
@@ -169,7 +167,6 @@ def grade_of(level: int) -> Grade:
 def find_suspect(
     evidence: Sequence[Evidence],
     nodes: NodeSet,
-    rank_hosts: Sequence[str] = (),
     silent: Iterable[str] = (),
 ) -> Suspect:
     """Return the node that is at fault according to the evidence.
@@ -177,7 +174,6 @@ def find_suspect(
     Args:
         evidence: the pieces of evidence.
         nodes: the nodes of the allocation; only nodes in use and spares count, since lost nodes are out.
-        rank_hosts: node of each rank, where known.
         silent: nodes that WHESL's agents or the resource manager call lost.
     """
     known = _Names([*nodes.active, *nodes.spares])
@@ -211,10 +207,6 @@ def find_suspect(
                 because = f"{wording.source}: {_line_of(match)}"
                 for host in hosts:
                     blame(wording.level, host, because)
-        # A resource manager's exception has ranks of its own daemons, not of the program.
-        for rank in _ranks(item, text) if item.kind not in ("job-exception", "stuck") else ():
-            if rank < len(rank_hosts):
-                blame(RANK, rank_hosts[rank], f"rank {rank} runs on {rank_hosts[rank]}")
     for name in silent:
         # A silent spare cannot cause the failure of a task that does not use it.
         if match_node(name, nodes.active):
@@ -234,13 +226,6 @@ def find_suspect(
 def _line_of(match: re.Match[str]) -> str:
     start = match.string.rfind("\n", 0, match.start()) + 1
     return match.string[start:].partition("\n")[0].strip()[:200]
-
-
-def _ranks(item: Evidence, text: str) -> list[int]:
-    captured = item.captures.get("rank", "")
-    if captured.isdecimal() and len(captured) <= 8:
-        return [int(captured)]
-    return [int(match.group(1)) for match in _RANK.finditer(text)]
 
 
 def match_node(name: str, known: Sequence[str]) -> str:

@@ -82,7 +82,7 @@ def _own_step(
         names = ", ".join(sorted(f"{r}.{o}" for r, o in offered))
         raise RecoveryError(f"{where}: not offered", hint=f"{step.entity.value} offers {names}")
     context = context_of(entry)
-    suspect = find_suspect(raised.evidence, context.nodes, (), ())
+    suspect = find_suspect(raised.evidence, context.nodes, ())
     try:
         values = capture_values(raised, context, suspect.node)
         given = step.arguments if handler is not None else of_attempt(step.arguments, recoveries)

@@ -15,7 +15,7 @@ from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.transition_context import Transition
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
-from whesl.runtime.operations.recovery_limits import Allowed, Course, course
+from whesl.runtime.operations.recovery_limits import Course, course
 from whesl.runtime.operations.recovery_plan import Context, RecoveryError, make_plan
 from whesl.runtime.wire.messages import RecoveryRequest
 
@@ -94,10 +94,9 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
     assert spec is not None
     try:
         present = msgspec.structs.replace(context(state, silent=silent), recoveries=_earlier(state, raised))
-        plan = make_plan(spec, raised, present)
+        return Planned(steps=make_plan(spec, raised, present))
     except RecoveryError as error:
         return Planned(error=error.message)
-    return Planned(steps=plan.steps)
 
 
 def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
@@ -140,8 +139,8 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     plan = planned(state, raised)
     before = (item for item in state.raised if item.ordinal < raised.ordinal)
     went = course((*before, raised)) if spec.without_progress else Course()
-    allowed = state.budget.decide(spec, raised.ordinal, now, went.advanced)
-    if not isinstance(allowed, Allowed):
+    wait = state.budget.decide(spec, raised.ordinal, now, went.advanced)
+    if wait is None:
         return Decision(action=instead, reason=_spent(state, spec, went), steps=plan.steps)
     if went.again:
         reason = f"budget-spent: no restart mends what came again at the same place: {went.again}"
@@ -151,7 +150,7 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     if not state.setup.coordinator and needs_coordinator(spec):
         reason = "it needs steps of the coordinator, and this task runs without one"
         return Decision(action=instead, reason=reason, steps=plan.steps)
-    return Decision(action=Action.RECOVER, steps=plan.steps, backoff=allowed.wait)
+    return Decision(action=Action.RECOVER, steps=plan.steps, backoff=wait)
 
 
 def _spent(state: State, spec: ExceptionSpec, went: Course) -> str:
