@@ -69,7 +69,15 @@ def read(text: str, parser: Callable[[str], Any] = parse) -> Figure:
 
 def taken(figures: Figures, state: State | None = None) -> Snapshot:
     counters = {"refused": 3}
-    return figures.snapshot(state or State(), connected=2, waiting=1, counters=counters, now=1000.0)
+    return Snapshot(
+        state=state or State(),
+        figures=figures,
+        heartbeats=0,
+        connected=2,
+        waiting=1,
+        counters=counters,
+        time=1000.0,
+    )
 
 
 def counted(records: list[tuple[str, dict[str, Any]]]) -> Figures:

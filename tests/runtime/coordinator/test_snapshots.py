@@ -168,7 +168,7 @@ def test_all_that_is_in_memory_comes_back(journal: Journal) -> None:
     assert begun.seq == 45 and known_state(journal.path.parents[1]).state == kept.state
     begun.path.unlink()  # type: ignore[union-attr]  # there is one
     assert memory(journal) == kept
-    assert kept.inbox and Figures().memory() != kept.figures
+    assert kept.inbox and Figures() != kept.figures
 
 
 def test_a_damaged_snapshot_falls_back_to_the_one_before_and_to_the_journal(journal: Journal) -> None:

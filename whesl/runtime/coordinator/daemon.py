@@ -16,6 +16,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import IO, Any, get_args
 
@@ -42,7 +43,7 @@ from whesl.runtime.coordinator.core.events_and_commands import (
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.coordinator.core.state_machine import events_of, recorded_step
-from whesl.runtime.coordinator.counters import Figures
+from whesl.runtime.coordinator.counters import Snapshot
 from whesl.runtime.coordinator.effects.blocking_call_workers import Call, Calls, Workers
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.runtime.coordinator.metrics import LatestSnapshot
@@ -133,11 +134,11 @@ class Daemon:
             wire=WIRE_VERSION,
             version=__version__,
         )
-        self._figures = Figures()
+        self._heartbeats = 0
         begun, kept = reopen(self._journal, settings)
         self._state = kept.state
         self._server.restore(kept.inbox)
-        self._figures.restore(kept.figures)
+        self._figures = kept.figures
         self._snapshotter = Snapshotter(self._journal, begun)
         self._shown = LatestSnapshot(self._directory / "journal.db")
         self._metrics = self._serve(metrics) if metrics is not None else None
@@ -300,7 +301,7 @@ class Daemon:
             self._figures.take(record)
         for event, deliveries in events:
             if isinstance(event, HeartbeatsArrived):
-                self._figures.heartbeats += len(deliveries)
+                self._heartbeats += len(deliveries)
             for delivery in deliveries:
                 self._server.settle(delivery)
         for command in commands:
@@ -365,7 +366,7 @@ class Daemon:
 
     def _kept(self) -> Kept:
         """Return the content of a snapshot: the state and counts that the whole journal leads to."""
-        return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=self._figures.memory())
+        return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=deepcopy(self._figures))
 
     def _answer(self, query: Query) -> Reply:
         if query.what == "status":
@@ -400,12 +401,14 @@ class Daemon:
 
     def _publish(self) -> None:
         if self._metrics is not None:
-            snapshot = self._figures.snapshot(
-                self._state,
+            snapshot = Snapshot(
+                state=self._state,
+                figures=deepcopy(self._figures),
+                heartbeats=self._heartbeats,
                 connected=self._server.connected(),
                 waiting=self._server.waiting(),
-                counters=self._server.counters,
-                now=self._clock(),
+                counters=dict(self._server.counters),
+                time=self._clock(),
             )
             self._shown.publish(snapshot)
 

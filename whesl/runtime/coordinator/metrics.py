@@ -71,7 +71,7 @@ def families(snapshot: Snapshot, journal_bytes: int) -> Iterator[Metric]:
         InfoMetricFamily,
     )
 
-    state = snapshot.state
+    state, figures = snapshot.state, snapshot.figures
     yield InfoMetricFamily("whesl", "The running coordinator.", {"version": __version__})
     yield GaugeMetricFamily("whesl_workflows", "Workflows known.", len(state.workflows))
     tasks = GaugeMetricFamily("whesl_tasks", "Tasks by state.", labels=["state"])
@@ -80,25 +80,26 @@ def families(snapshot: Snapshot, journal_bytes: int) -> Iterator[Metric]:
         tasks.add_metric([each.value], counts[each])
     yield tasks
     raised = CounterMetricFamily("whesl_exceptions", "Exceptions raised.", labels=["exception"])
-    for name, count in sorted(snapshot.raised.items()):
+    for name, count in sorted(figures.raised.items()):
         raised.add_metric([name], count)
     yield raised
     recoveries = CounterMetricFamily(
         "whesl_recoveries", "Recoveries that ended.", labels=["exception", "outcome"]
     )
-    for (name, outcome), count in sorted(snapshot.recoveries.items()):
-        recoveries.add_metric([name, outcome], count)
+    for name, outcomes in sorted(figures.recoveries.items()):
+        for outcome, count in sorted(outcomes.items()):
+            recoveries.add_metric([name, outcome], count)
     yield recoveries
     bounds = [*(repr(bound) for bound in BOUNDS), "+Inf"]
-    buckets = list(zip(bounds, map(float, accumulate(snapshot.seconds)), strict=True))
+    buckets = list(zip(bounds, map(float, accumulate(figures.seconds)), strict=True))
     yield HistogramMetricFamily(
         "whesl_recovery_seconds",
         "From an exception to the task running again.",
         buckets=buckets,
-        sum_value=snapshot.seconds_sum,
+        sum_value=figures.seconds_sum,
     )
     requeues = CounterMetricFamily("whesl_requeues", "Orders to run a job again.", labels=["outcome"])
-    for outcome, count in sorted(snapshot.requeues.items()):
+    for outcome, count in sorted(figures.requeues.items()):
         requeues.add_metric([outcome], count)
     yield requeues
     open_ones = sum(recovery.open for recovery in state.recoveries.values())

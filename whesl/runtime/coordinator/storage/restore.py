@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from copy import deepcopy
 
 from whesl.runtime.coordinator.core import journal_replay
 from whesl.runtime.coordinator.core.changes.apply_record import RecordError
 from whesl.runtime.coordinator.core.journal_replay import Replay
 from whesl.runtime.coordinator.core.state import Settings
-from whesl.runtime.coordinator.counters import Figures
 from whesl.runtime.coordinator.python_gc import put_off
 from whesl.runtime.coordinator.storage import snapshots
 from whesl.runtime.coordinator.storage.snapshots import Begun, Kept
@@ -31,8 +31,7 @@ def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
     with put_off():
         begun = snapshots.begin(journal, settings)
         journal.go_on_after(begun.seq)
-        figures, inbox = Figures(), Inbox()
-        figures.restore(begun.kept.figures)
+        figures, inbox = deepcopy(begun.kept.figures), Inbox()
         inbox.restore(begun.kept.inbox)
         replay = Replay(settings, begun.kept.state)
         for record in journal.read(begun.seq):
@@ -45,4 +44,4 @@ def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
                 LOG.error("the journal %s: %s", journal.path, error.message)
             else:
                 figures.take(found)
-        return begun, Kept(state=replay.state(), inbox=inbox.memory(), figures=figures.memory())
+        return begun, Kept(state=replay.state(), inbox=inbox.memory(), figures=figures)

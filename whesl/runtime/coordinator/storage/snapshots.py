@@ -26,7 +26,7 @@ from whesl.runtime.coordinator.core.state import (
     TaskEntry,
     WorkflowEntry,
 )
-from whesl.runtime.coordinator.counters import Memory
+from whesl.runtime.coordinator.counters import Figures
 from whesl.runtime.journal import Journal, JournalError, snapshot
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.snapshot import Head, Piece, SnapshotError
@@ -44,7 +44,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
     state: State
     inbox: list[Remembered] = []
-    figures: Memory = Memory()
+    figures: Figures = msgspec.field(default_factory=Figures)
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ def _sliced(word: str, content: Iterable[Any]) -> Iterator[Piece]:
 
 
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
-    "figures": msgspec.json.Decoder(Memory),
+    "figures": msgspec.json.Decoder(Figures),
     "inbox": msgspec.json.Decoder(list[Remembered]),
     "workflow": msgspec.json.Decoder(WorkflowEntry),
     "workflow-tasks": msgspec.json.Decoder(list[Task]),
