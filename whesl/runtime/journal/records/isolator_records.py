@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from whesl.model import evidence
+from whesl.model import evidence, journal_record
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Cause, Detected, Evidence, History, LastLines, PredictedFailure
-from whesl.model.journal_record import Damage
-from whesl.model.journal_record import Record as Base
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import NodeState, TaskState
 from whesl.model.workflow import BadNode
 from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 
+RESOURCE_MANAGER = "rjms"  # a value of Node.source
 
-class Record(Base, frozen=True, kw_only=True):
+
+class Record(journal_record.Record, frozen=True, kw_only=True):
     """Base of the isolator's records."""
 
 
@@ -62,8 +62,7 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
     """An attempt's runner runs. ``started``: the runner's start in clock ticks since boot.
 
     ``began``: the attempt's beginning, seconds since the epoch, where it is earlier than the record; else 0.
-    ``outdated``: variables and arguments that still contain the name of a replaced node
-    (``managers.resource.launcher_shims.replaced_node_mentions``).
+    ``outdated``: variables and arguments that still contain the name of a replaced node.
     """
 
     attempt: int
@@ -325,9 +324,6 @@ class Agent(Record, frozen=True, kw_only=True, tag="agent"):
     node: str
 
 
-RESOURCE_MANAGER = "rjms"  # a value of Node.source
-
-
 class Node(Record, frozen=True, kw_only=True, tag="node"):
     """A node's state changed. ``source``: the reporter, for example "agent" or "rjms"."""
 
@@ -431,10 +427,7 @@ class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
 
 
 class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
-    """The task is about to end. ``state``: the task's final state.
-
-    ``patient``: the program ends by itself, without a time limit.
-    """
+    """The task is about to end in ``state``; ``patient``: the program ends by itself, with no time limit."""
 
     code: int
     reason: str
@@ -453,10 +446,7 @@ class Finished(Record, frozen=True, kw_only=True, tag="finished"):
 
 
 class JournalTroubled(Record, frozen=True, kw_only=True, tag="journal"):
-    """The task's journal cannot be written (``trouble``), or can be again ("").
-
-    Reported only, never written.
-    """
+    """The task's journal cannot be written (``trouble``), or can be again (""). Reported, never written."""
 
     trouble: str
 
@@ -506,5 +496,5 @@ AnyRecord = (
     | Stopping
     | Finished
     | JournalTroubled
-    | Damage
+    | journal_record.Damage
 )
