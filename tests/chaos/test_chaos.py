@@ -19,7 +19,7 @@ def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest
     need_slurm()
     need_nfs()
     said: list[str] = []
-    # A home that fails or stalls makes each step wait: the test below has that, and minutes for it.
+    # A home that fails or stalls makes each step wait: the test below has that, in make test-all.
     kinds = tuple(kind for kind in KINDS if kind not in OF_HOMES)
     options = chaos.Options(seed=7, minutes=0.4, nodes=6, tasks=6, cycles=20, grace=240, kinds=kinds)
     outcome = chaos.play(options, said.append)
@@ -34,6 +34,7 @@ def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest
 @pytest.mark.slow
 @pytest.mark.slurm
 @pytest.mark.timeout(400)
+@pytest.mark.variant  # the other one has the same run; each fault of a home is in tests/filesystems
 def test_a_home_that_fails_and_stalls_costs_no_task(capsys: pytest.CaptureFixture[str]) -> None:
     """Shells had taken an error for the end of their script, and tasks were completed that had not run."""
     need_slurm()
