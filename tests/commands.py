@@ -23,6 +23,8 @@ from typing import Any
 from tests.command_server import Call
 
 _ONE = threading.Lock()  # one call at a time: the server answers in turn
+# Of before any test: who looks for processes by what a test has set would find the server and its forks.
+_ENVIRONMENT = dict(os.environ)
 
 
 def whesl(
@@ -110,6 +112,7 @@ def _server() -> socket.socket:
     subprocess.Popen(
         [sys.executable, "-m", "tests.command_server", str(its.fileno())],
         cwd=Path(__file__).resolve().parent.parent,
+        env=_ENVIRONMENT,
         pass_fds=[its.fileno()],
         stdin=subprocess.DEVNULL,
     )
