@@ -214,6 +214,7 @@ def test_what_only_srun_can_do_stays_with_it(line: str) -> None:
 
 def test_mpi_by_default_is_what_slurm_says() -> None:
     assert translated("./app", facts=Facts(4, mpi_default="pmix_v4")) is None
+    assert words("./app", facts=Facts(4, mpi_default="(null)")) == words("./app"), "Slurm 23.11 and later"
     assert translated("./app", facts=Facts(4)) is None, "nobody knows what srun would have offered"
     assert "--setopt=pmi=simple,pmix" in words("./app", facts=Facts(4, mpi_default="pmix", pmix=True))
     assert translated("./app", {**SLURM, "SLURM_MPI_TYPE": "pmix"}) is None

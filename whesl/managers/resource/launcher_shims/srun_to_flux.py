@@ -77,7 +77,8 @@ _FOREIGN = re.compile(
 )
 # Daemons of MPI launchers, which count on the real srun.
 _DAEMONS = frozenset({"orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_proxy"})
-_PLAIN_MPI = ("none", "openmpi", "pmi2")
+# For MpiDefault=none and =openmpi, scontrol prints (null): read_config.c of Slurm 23.11.11 to 26.05.3.
+_PLAIN_MPI = ("none", "openmpi", "pmi2", "(null)")
 
 
 def flux_run(
