@@ -7,108 +7,74 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from whesl.managers.resource import hostlist
+from whesl.managers.resource.launcher_shims import launcher_options
+from whesl.managers.resource.launcher_shims.launcher_options import Option, Table
 from whesl.model.errors import UsageError
 
-NONE, REQUIRED, OPTIONAL = "none", "required", "optional"
 _BEGIN = re.compile(r"now(?:\+(\d{1,9})\s*(seconds?|minutes?|hours?|days?|weeks?|))?", re.IGNORECASE)
 _BEGIN_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
-class Option(NamedTuple):
-    """An option by its long name, its letter, and whether it takes a value."""
-
-    name: str
-    letter: str = ""
-    value: str = NONE
-
-
-def table(text: str) -> tuple[Option, ...]:
-    """Read option definitions: ``nodes/N=`` takes a value, ``no-kill/k?`` may take one, ``hold/H`` none."""
-    options = []
-    for word in text.split():
-        kind = {"=": REQUIRED, "?": OPTIONAL}.get(word[-1], NONE)
-        name, _, letter = (word if kind == NONE else word[:-1]).partition("/")
-        options.append(Option(name, letter, kind))
-    return tuple(options)
-
-
 def parse(
-    options: Iterable[Option], arguments: Sequence[str], *, permute: bool = True
+    known: Table, arguments: Sequence[str], *, permute: bool = True
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the options in ``arguments``, in order as (name, value), and the other arguments.
 
     Args:
-        options: the known options.
+        known: the command's options.
         arguments: the command line without the command's name.
         permute: whether options may follow other arguments.
 
     Raises UsageError in the words of getopt_long.
     """
-    by_name = {option.name: option for option in options}
-    by_letter = {option.letter: option for option in options if option.letter}
     found: list[tuple[str, str]] = []
     rest: list[str] = []
-    queue = list(arguments)
-
-    def value_of(option: Option, shown: str, given: str | None) -> str:
-        if option.value == REQUIRED and given is None:
-            if not queue:
-                raise UsageError(f"option requires an argument -- '{shown}'")
-            return queue.pop(0)
-        if option.value == NONE and given is not None:
-            raise UsageError(f"option '--{option.name}' doesn't allow an argument")
-        return given or ""
-
-    while queue:
-        word = queue.pop(0)
-        if word == "--":
-            return found, rest + queue
-        if word.startswith("--"):
-            name, equals, given = word[2:].partition("=")
-            option = _by_prefix(by_name, name)
-            found.append((option.name, value_of(option, name, given if equals else None)))
-        elif word.startswith("-") and len(word) > 1:
-            letters = word[1:]
-            while letters:
-                if letters[0] not in by_letter:
-                    raise UsageError(f"invalid option -- '{letters[0]}'")
-                option, letters = by_letter[letters[0]], letters[1:]
-                if option.value != NONE:
-                    given_here = letters.removeprefix("=") if letters else None
-                    found.append((option.name, value_of(option, option.letter, given_here)))
-                    break
-                found.append((option.name, ""))
-        else:
-            rest.append(word)
-            if not permute:
-                return found, rest + queue
+    left = list(arguments)
+    while left:
+        line = launcher_options.parse(left, known)
+        for option in line.options:
+            _check(option, known)
+            found.append((option.name, option.value or ""))
+        left = list(line.rest)
+        if left[:1] == ["--"]:
+            return found, rest + left[1:]
+        if not permute:
+            return found, left
+        rest += left[:1]
+        del left[:1]
     return found, rest
 
 
-def only(options: Iterable[Option], arguments: Sequence[str]) -> list[tuple[str, str]]:
+def _check(option: Option, known: Table) -> None:
+    """Raise UsageError for an option that is unknown, lacks its value, or has one that it does not take."""
+    word = option.words[0]
+    if option.name not in known.kinds:
+        if not word.startswith("--"):
+            raise UsageError(f"invalid option -- '{option.name}'")
+        near = sum(name.startswith(option.name) for name in known.kinds)
+        raise UsageError(
+            f"option '--{option.name}' is ambiguous" if near else f"unrecognized option '{word}'"
+        )
+    if known.kinds[option.name] == "=" and option.value is None:
+        raise UsageError(f"option requires an argument -- '{word.lstrip('-')}'")
+    if not known.kinds[option.name] and option.value is not None:
+        raise UsageError(f"option '--{option.name}' doesn't allow an argument")
+
+
+def only(known: Table, arguments: Sequence[str]) -> list[tuple[str, str]]:
     """Return the options of a command that takes no other arguments, as (name, value). Raises UsageError.
 
     Args:
-        options: the known options.
+        known: the command's options.
         arguments: the command line without the command's name.
     """
-    found, rest = parse(options, arguments)
+    found, rest = parse(known, arguments)
     if rest:
         raise UsageError(f"Unrecognized option: {rest[0]}")
     return found
-
-
-def _by_prefix(by_name: dict[str, Option], name: str) -> Option:
-    if name in by_name:
-        return by_name[name]
-    near = [option for full, option in by_name.items() if full.startswith(name)]
-    if len(near) != 1:
-        raise UsageError(f"option '--{name}' is ambiguous" if near else f"unrecognized option '--{name}'")
-    return near[0]
 
 
 def is_number(text: str) -> bool:

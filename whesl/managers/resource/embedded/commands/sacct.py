@@ -12,10 +12,11 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step
 from whesl.managers.resource.hostlist import compress
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 
-OPTIONS = options.table("""
+OPTIONS = Table("""
 accounts/A= allocations/X allclusters/L allusers/a array brief/b clusters/M= completion/c
 delimiter= duplicates/D endtime/E= federation file/f= format/o= gid= group/g= help help-fields/e jobs/j=
 local long/l

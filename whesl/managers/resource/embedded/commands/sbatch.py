@@ -13,11 +13,12 @@ from whesl.managers.resource.embedded.channel import ChannelClosedError
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import job_spec, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, JobSpec
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.managers.resource.slurm import option_tables
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
 # Options that are carried out, and options without a meaning on virtual nodes (memory, GPUs, mail, ...).
-OPTIONS = options.table(option_tables.JOB + option_tables.SBATCH)
+OPTIONS = Table(option_tables.JOB + option_tables.SBATCH)
 # sbatch's input environment variables, in the order of sbatch(1), and the option that each sets.
 VARIABLES = {
     "SBATCH_ACCOUNT": "account",

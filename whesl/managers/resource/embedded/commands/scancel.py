@@ -10,10 +10,11 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.commands.job_spec import signal_number
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 
-OPTIONS = options.table("""
+OPTIONS = Table("""
 account/A= batch/b clusters/M= ctld full/f help hurry/H interactive/i jobname/n= me name/n= nodelist/w=
 partition/p= qos/q= quiet/Q reservation/R= sibling= signal/s= state/t= usage user/u= verbose/v
 version/V wckey=

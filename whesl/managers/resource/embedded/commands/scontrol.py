@@ -13,9 +13,10 @@ from whesl.managers.resource.embedded.environment import file_name, node_set
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Settings
 from whesl.managers.resource.hostlist import compress
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 
-OPTIONS = options.table(
+OPTIONS = Table(
     "all/a clusters/M= details/d federation/F future help/h hide local oneliner/o quiet/Q usage "
     "verbose/v version/V"
 )

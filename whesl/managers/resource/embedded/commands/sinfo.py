@@ -10,8 +10,9 @@ from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
 from whesl.managers.resource.hostlist import compress
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 
-OPTIONS = options.table("""
+OPTIONS = Table("""
 Format/O= Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i=
 list-reasons/R local long/l noconvert node nodes/n= noheader/h partition/p= reservation/T responding/r sort/S=
 state/t=

@@ -12,10 +12,11 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
 from whesl.managers.resource.hostlist import compress
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 
-OPTIONS = options.table("""
+OPTIONS = Table("""
 account/A= all/a array/r array-unique clusters/M= federation Format/O= format/o= help hide iterate/i= job/j=
 jobs/j= licenses/L= local long/l me name/n= names= noconvert nodelist/w= nodes= noheader/h
 only-job-state partition/p= partitions= priority/P qos/q= reservation/R= sibling sort/S= start state/t=

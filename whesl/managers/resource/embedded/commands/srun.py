@@ -14,11 +14,12 @@ from whesl.managers.resource.embedded.commands.job_step_client import StepClient
 from whesl.managers.resource.embedded.commands.output_sinks import Sinks
 from whesl.managers.resource.embedded.environment import of_step
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step, StepWish
+from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.managers.resource.slurm import option_tables
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 
-OPTIONS = options.table(option_tables.JOB + option_tables.SRUN)
+OPTIONS = Table(option_tables.JOB + option_tables.SRUN)
 # srun's input environment variables, and the option that each sets.
 VARIABLES = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",
