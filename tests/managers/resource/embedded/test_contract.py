@@ -10,9 +10,6 @@ import pytest
 from tests.managers.resource.embedded.conftest import Bed, MakeBed, wait_until
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.adapter import LocalAllocation, LocalScheduler
-from whesl.managers.resource.embedded.cluster_directory import Cluster
-from whesl.managers.resource.slurm.allocation import SlurmAllocation
-from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
 
@@ -79,27 +76,3 @@ class TestNodeHangs(TestNodeLoss):
     @pytest.fixture
     def kill_node(self, own: Bed) -> Callable[[str], None]:
         return lambda name: daemons.hang_node(own.cluster, name)
-
-
-class TestSlurmsSchedulerOnOurCommands(SchedulerContract):
-    """The adapter that was written for real Slurm, unchanged: our commands print what Slurm's print."""
-
-    @pytest.fixture
-    def scheduler(self, bed: Bed) -> SlurmScheduler:
-        return SlurmScheduler(bed.environment)
-
-    @pytest.fixture
-    def unreachable(self, bed: Bed, tmp_path: Path) -> SlurmScheduler:
-        away = Cluster(str(tmp_path / "nothing-here"))
-        away.prepare()
-        daemons.write_commands(away)
-        path = f"{away.join('bin')}:{bed.environment['PATH']}"
-        return SlurmScheduler({**bed.environment, "PATH": path}, settle=0.5)
-
-
-class TestSlurmsAllocationOnOurCommands(AllocationContract):
-    """The same from inside a job."""
-
-    @pytest.fixture
-    def allocation(self, inside: dict[str, str]) -> SlurmAllocation:
-        return SlurmAllocation(inside)

@@ -6,8 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
@@ -39,93 +38,41 @@ _SHORT_NODE = {
 Fields = Mapping[str, tuple[str, Callable[..., str]]]
 
 
-class Column(NamedTuple):
-    """A field of an output format, with the text before and after it.
-
-    ``key``: the field, empty for text alone. ``right``: right-justified. ``width``: None for the whole value.
-    """
-
-    key: str
-    before: str = ""
-    after: str = ""
-    right: bool = False
-    width: int | None = None
-
-
-def layout(
-    last: Mapping[str, str], text: str, names: Mapping[str, str], fields: Fields, command: str
-) -> list[Column]:
-    """Return the columns of ``--Format`` if given, else of a format such as ``%.18i|%j``.
+def keys(text: str, fields: Fields, command: str) -> list[str]:
+    """Return the keys of the fields in a format such as ``%.18i|%j``.
 
     Args:
-        last: the command's options and their values.
-        text: the format when ``--Format`` is not given.
-        names: keys of fields by their names in ``--Format``.
+        text: the format.
         fields: title and value of each field, by key.
         command: the kind of item, for the error's text.
 
     Raises UsageError for a field that the command does not know.
     """
-    return (
-        _long_columns(last["Format"], names, fields, command)
-        if "Format" in last
-        else _columns(text, fields, command)
-    )
-
-
-def _columns(text: str, fields: Fields, command: str) -> list[Column]:
-    found, position = [], 0
-    for match in _SPEC.finditer(text):
-        if match[3] not in fields:
-            raise UsageError(f"Invalid {command} format specification: {match[3]}")
-        width = int(match[2]) if match[2] else None
-        found.append(Column(match[3], text[position : match.start()], right=bool(match[1]), width=width))
-        position = match.end()
-    return [*found, Column("", text[position:])]
-
-
-def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: str) -> list[Column]:
-    """Split a ``--Format`` like ``JobID:.18,Name:|``.
-
-    A field without a colon is 20 wide; one with a suffix but no width is printed uncut.
-    """
-    found = []
-    for part in text.split(","):
-        name, colon, size = part.partition(":")
-        key = names.get(name.lower(), "")
+    found = [match[3] for match in _SPEC.finditer(text)]
+    for key in found:
         if key not in fields:
-            raise UsageError(f"Invalid {command} format specification: {name}")
-        right = size.startswith(".")
-        size = size.removeprefix(".")
-        suffix = size.lstrip("0123456789")
-        digits = size[: len(size) - len(suffix)] if colon else "20"
-        found.append(Column(key, after=suffix, right=right, width=int(digits) if digits else None))
+            raise UsageError(f"Invalid {command} format specification: {key}")
     return found
 
 
-def write(columns: Sequence[Column], fields: Fields, item: object = None) -> None:
-    """Print one line, each text padded or cut to its column's width.
+def write(text: str, fields: Fields, item: object = None) -> None:
+    """Print one line, each field padded or cut to its width.
 
     Args:
-        columns: the line's columns.
+        text: the format.
         fields: title and value of each field, by key.
         item: the item to print; None prints the titles.
     """
-    line = ""
-    for column in columns:
-        if column.key:
-            title, value = fields[column.key]
-            line += column.before + _fitted(title if item is None else value(item), column) + column.after
-        else:
-            line += column.before
-    sys.stdout.write(line + "\n")
 
+    def cell(match: re.Match[str]) -> str:
+        title, value = fields[match[3]]
+        shown = title if item is None else value(item)
+        if not match[2]:
+            return shown
+        width = int(match[2])
+        return shown[:width].rjust(width) if match[1] else shown[:width].ljust(width)
 
-def _fitted(text: str, column: Column) -> str:
-    width = column.width
-    if width is None:
-        return text
-    return text[:width].rjust(width) if column.right else text[:width].ljust(width)
+    sys.stdout.write(_SPEC.sub(cell, text) + "\n")
 
 
 def duration(seconds: float) -> str:
@@ -223,17 +170,6 @@ def dependency(job: Job) -> str:
     return ("?" if job.spec.any_dependency else ",").join(
         f"{dependency.kind}:{dependency.job}" for dependency in job.spec.dependencies
     )
-
-
-def complete_state(view: NodeView) -> str:
-    """Return a node's state with all its flags: ``down+drain+not_responding``."""
-    base = "idle" if view.base == "completing" else view.base
-    flags = {
-        "completing": view.base == "completing",
-        "drain": view.drain,
-        "not_responding": not view.responds,
-    }
-    return "+".join([base, *(flag for flag, is_set in flags.items() if is_set)])
 
 
 def node_state(view: NodeView, *, short: bool = False) -> str:

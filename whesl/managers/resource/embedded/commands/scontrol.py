@@ -1,4 +1,4 @@
-"""scontrol: show jobs, nodes, partitions and the configuration; change jobs and nodes."""
+"""scontrol: show and change jobs and nodes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
-from whesl.managers.resource.embedded.environment import file_name, node_set
+from whesl.managers.resource.embedded.environment import file_name
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Settings
 from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.launcher_options import Table
-from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
+from whesl.model.errors import RefusedError, UsageError
 
 OPTIONS = Table(
     "all/a clusters/M= details/d federation/F future help/h hide local oneliner/o quiet/Q usage "
@@ -30,13 +30,11 @@ def run(arguments: list[str]) -> int:
     later, words = options.parse(OPTIONS, words)
     one_line = one_line or "oneliner" in dict(later)
     if not words:
-        raise UsageError("no command given: show, update, requeue, hold, release or ping")
+        raise UsageError("no command given: show, update, requeue, hold or release")
     verb, rest = words[0].lower(), words[1:]
     cluster = Cluster.of(os.environ)
     if verb == "show":
         return _show(cluster, rest, one_line)
-    if verb == "ping":
-        return _ping(cluster)
     if verb == "update":
         return _update(cluster, rest)
     if verb == "requeue":
@@ -60,16 +58,6 @@ def _each(references: list[str], act: object) -> int:
     return failed
 
 
-def _ping(cluster: Cluster) -> int:
-    try:
-        answer = cluster.ask(protocol.Ping(), protocol.Pong, patience=0.5)
-    except CouldNotObserveError:
-        sys.stdout.write(f"Slurmctld(primary) at {os.uname().nodename} is DOWN\n")
-        return 1
-    sys.stdout.write(f"Slurmctld(primary) at {answer.host} is UP\n")
-    return 0
-
-
 # Showing ------------------------------------------------------------------------------------------------
 
 
@@ -81,20 +69,11 @@ def _show(cluster: Cluster, words: list[str], one_line: bool) -> int:
         listed = names[0] if names else os.environ.get("SLURM_JOB_NODELIST", "")
         sys.stdout.write("".join(f"{name}\n" for name in options.node_names(listed)))
         return 0
-    if kind in ("hostlist", "hostlistsorted"):
-        given = names[0].split(",") if names else []
-        sys.stdout.write(compress(sorted(given) if kind.endswith("sorted") else given) + "\n")
-        return 0
     if kind in ("job", "jobs", "jobid"):
         return _show_jobs(cluster, names, one_line)
     answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
     if kind in ("node", "nodes"):
         return _show_nodes(answer, names, one_line)
-    if kind in ("partition", "partitions", "part"):
-        return _show_partitions(answer.settings, names, one_line)
-    if kind in ("config", "conf"):
-        sys.stdout.write(_config(answer.settings))
-        return 0
     raise UsageError(f"invalid entity: {words[0]} for keyword:show")
 
 
@@ -192,38 +171,6 @@ def _node_lines(view: NodeView, settings: Settings) -> list[str]:
     return lines
 
 
-def _show_partitions(settings: Settings, names: list[str], one_line: bool) -> int:
-    for index, part in enumerate(settings.partitions):
-        if names and part.name not in names[0].split(","):
-            continue
-        longest = "UNLIMITED" if part.max_time is None else formats.long_duration(part.max_time)
-        cpus = settings.cpus * len(part.nodes)
-        lines = [
-            f"PartitionName={part.name}",
-            "AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL",
-            f"AllocNodes=ALL Default={'NO' if index else 'YES'} QoS=N/A",
-            f"MaxNodes=UNLIMITED MaxTime={longest} MinNodes=0 LLN=NO MaxCPUsPerNode=UNLIMITED",
-            f"Nodes={compress(part.nodes)}",
-            f"OverSubscribe={'EXCLUSIVE' if settings.whole_nodes else 'NO'}",
-            f"State=UP TotalCPUs={cpus} TotalNodes={len(part.nodes)} SelectTypeParameters=NONE",
-        ]
-        _write(lines, one_line)
-    return 0
-
-
-def _config(settings: Settings) -> str:
-    values = {
-        "AccountingStorageType": "accounting_storage/slurmdbd",  # as with slurmdbd, sacct knows every job
-        "ClusterName": settings.name,
-        "JobRequeue": "1",
-        "KillWait": f"{settings.kill_wait:g} sec",
-        "MinJobAge": f"{formats.MIN_JOB_AGE:g} sec",
-        "SchedulerType": "sched/backfill" if settings.policy == "easy" else "sched/builtin",
-        "SlurmdTimeout": f"{settings.node_timeout:g} sec",
-    }
-    return "".join(f"{name:<23} = {value}\n" for name, value in values.items())
-
-
 def _write(lines: list[str], one_line: bool) -> None:
     if one_line:
         sys.stdout.write(" ".join(line.rstrip() for line in lines) + " \n")
@@ -261,8 +208,6 @@ def _update_job(cluster: Cluster, pairs: dict[str, str]) -> int:
         elif name == "timelimit":
             limit = options.seconds(value)
             fields["time_limit"] = -1.0 if limit is None else limit
-        elif name in ("nodelist", "reqnodelist"):
-            fields["nodelist"] = options.node_names(value)
         else:
             raise UsageError(f"Update of this parameter is not supported: {name}")
     try:
@@ -270,26 +215,7 @@ def _update_job(cluster: Cluster, pairs: dict[str, str]) -> int:
     except RefusedError as error:
         sys.stderr.write(f"{error.message} for job {job}\n")
         return 1
-    if "nodelist" in fields:
-        _write_resize(cluster, job)
     return 0
-
-
-def _write_resize(cluster: Cluster, reference: str) -> None:
-    """Write, as Slurm does, the scripts that set a shrunk job's variables in its shell."""
-    answer = cluster.ask(protocol.ListJobs(jobs=(reference,)), protocol.Jobs)
-    job = answer.jobs[0]
-    values = node_set(job.nodes, [share.cpus for share in job.shares], [share.tasks for share in job.shares])
-    name = f"slurm_job_{job.id}_resize"
-    with open(f"{name}.sh", "w") as file:  # noqa: PTH123  # pathlib slows each command's start
-        file.write("".join(f'export {variable}="{value}"\n' for variable, value in values.items()))
-    with open(f"{name}.csh", "w") as file:  # noqa: PTH123
-        file.write("".join(f'setenv {variable} "{value}"\n' for variable, value in values.items()))
-    sys.stdout.write(
-        "To reset Slurm environment variables, execute\n"
-        f"  For bash or sh shells:  . ./{name}.sh\n"
-        f"  For csh shells:         source ./{name}.csh\n"
-    )
 
 
 def _update_node(cluster: Cluster, pairs: dict[str, str]) -> int:

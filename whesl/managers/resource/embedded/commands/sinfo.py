@@ -13,7 +13,7 @@ from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.launcher_options import Table
 
 OPTIONS = Table("""
-Format/O= Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i=
+Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i=
 list-reasons/R local long/l noconvert node nodes/n= noheader/h partition/p= reservation/T responding/r sort/S=
 state/t=
 states= summarize/s usage verbose/v version/V
@@ -48,7 +48,6 @@ def _counts(item: Line) -> str:
 
 
 FIELDS: formats.Fields = {
-    "complete": ("STATECOMPLETE", lambda i: formats.complete_state(i.first)),
     "a": ("AVAIL", lambda i: "up"),
     "C": ("CPUS(A/I/O/T)", _cpus),
     "c": ("CPUS", lambda i: str(i.first.cpus)),
@@ -67,25 +66,6 @@ FIELDS: formats.Fields = {
     "u": ("USER", lambda i: i.first.reason_user or "Unknown"),
 }
 
-# Field names of ``--Format``, and their format letters.
-NAMES = {
-    "available": "a",
-    "cpus": "c",
-    "cpusstate": "C",
-    "nodehost": "n",
-    "nodelist": "N",
-    "nodes": "D",
-    "partition": "P",
-    "partitionname": "R",
-    "reason": "E",
-    "statecompact": "t",
-    "statecomplete": "complete",
-    "statelong": "T",
-    "time": "l",
-    "timestamp": "H",
-    "user": "u",
-}
-
 
 def run(arguments: list[str]) -> int:
     """Print nodes; nodes of a partition whose printed fields are equal share a line."""
@@ -93,10 +73,10 @@ def run(arguments: list[str]) -> int:
     answer = Cluster.of(os.environ).ask(protocol.ListNodes(), protocol.Nodes)
     views = [view for view in answer.nodes if _matches(view, last)]
     by_node = "Node" in last
-    layout = formats.layout(last, last.get("format") or _default(last, by_node), NAMES, FIELDS, "node")
-    letters = [column.key for column in layout if column.key]
+    text = last.get("format") or _default(last, by_node)
+    letters = formats.keys(text, FIELDS, "node")
     if "noheader" not in last:
-        formats.write(layout, FIELDS)
+        formats.write(text, FIELDS)
     apart = [letter for letter in letters if letter not in _TOGETHER]
     groups: dict[tuple[object, ...], Line] = {}
     for index, partition in enumerate(answer.settings.partitions):
@@ -118,7 +98,7 @@ def run(arguments: list[str]) -> int:
     if by_node:
         lines.sort(key=lambda item: order[item.first.name])
     for item in lines:
-        formats.write(layout, FIELDS, item)
+        formats.write(text, FIELDS, item)
     return 0
 
 

@@ -17,7 +17,7 @@ from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
 
 OPTIONS = Table("""
-account/A= all/a array/r array-unique clusters/M= federation Format/O= format/o= help hide iterate/i= job/j=
+account/A= all/a array/r array-unique clusters/M= federation format/o= help hide iterate/i= job/j=
 jobs/j= licenses/L= local long/l me name/n= names= noconvert nodelist/w= nodes= noheader/h
 only-job-state partition/p= partitions= priority/P qos/q= reservation/R= sibling sort/S= start state/t=
 states= step/s? steps usage user/u= users= verbose/v version/V
@@ -53,9 +53,6 @@ class Row:
 
 
 FIELDS: formats.Fields = {
-    "exit": ("EXIT_CODE", lambda r: str(r.job.exit_code << 8 | r.job.exit_signal)),
-    "restarts": ("RESTART_COUNT", lambda r: str(r.job.restarts)),
-    "stdout": ("STDOUT", lambda r: r.job.spec.output),
     "A": ("JOBID", lambda r: str(r.job.id)),
     "a": ("ACCOUNT", lambda r: r.job.spec.account or "(null)"),
     "B": ("EXEC_HOST", lambda r: r.job.batch_host or "n/a"),
@@ -87,43 +84,6 @@ FIELDS: formats.Fields = {
     "Z": ("WORK_DIR", lambda r: r.job.spec.workdir),
 }
 
-# Field names of ``--Format``, and their format letters.
-NAMES = {
-    "account": "a",
-    "arrayjobid": "F",
-    "arraytaskid": "K",
-    "batchhost": "B",
-    "command": "o",
-    "comment": "k",
-    "dependency": "E",
-    "endtime": "e",
-    "exit_code": "exit",
-    "groupid": "G",
-    "jobarrayid": "i",
-    "jobid": "A",
-    "name": "j",
-    "nodelist": "N",
-    "numcpus": "C",
-    "numnodes": "D",
-    "partition": "P",
-    "priority": "Q",
-    "reason": "r",
-    "reasonlist": "R",
-    "restartcnt": "restarts",
-    "starttime": "S",
-    "state": "T",
-    "statecompact": "t",
-    "stdout": "stdout",
-    "submittime": "V",
-    "timeleft": "L",
-    "timelimit": "l",
-    "timeused": "M",
-    "userid": "U",
-    "username": "u",
-    "workdir": "Z",
-}
-STEP_NAMES = {"nodes": "N", "partition": "P", "stepid": "i", "stepname": "j", "timeused": "M", "userid": "u"}
-
 
 def run(arguments: list[str]) -> int:
     """Print jobs, or with ``-s`` the steps of jobs."""
@@ -142,13 +102,13 @@ def run(arguments: list[str]) -> int:
         _print_steps(answer, chosen, last, now)
         return 0
     text = last.get("format") or (LONG if "long" in last else START if "start" in last else DEFAULT)
-    layout = formats.layout(last, text, NAMES, FIELDS, "job")
+    formats.keys(text, FIELDS, "job")
     if "long" in last and "noheader" not in last:
         sys.stdout.write(time.strftime("%a %b %d %H:%M:%S %Y\n"))
     if "noheader" not in last:
-        formats.write(layout, FIELDS)
+        formats.write(text, FIELDS)
     for row in _rows(chosen, now, answer.shadows, apart="array" in last):
-        formats.write(layout, FIELDS, row)
+        formats.write(text, FIELDS, row)
     return 0
 
 
@@ -210,9 +170,10 @@ def _print_steps(answer: protocol.Jobs, jobs: list[Job], last: dict[str, str], n
         "M": ("TIME", lambda s: formats.duration(now - s[3])),
         "N": ("NODELIST", lambda s: compress(s[4])),
     }
-    layout = formats.layout(last, last.get("format", STEPS), STEP_NAMES, fields, "step")
+    text = last.get("format", STEPS)
+    formats.keys(text, fields, "step")
     if "noheader" not in last:
-        formats.write(layout, fields)
+        formats.write(text, fields)
     rows: list[tuple[str, str, Job, float, tuple[str, ...]]] = []
     for job in jobs:
         if job.state is JobState.RUNNING and not job.spec.interactive:
@@ -222,7 +183,7 @@ def _print_steps(answer: protocol.Jobs, jobs: list[Job], last: dict[str, str], n
             job = known[step.job]
             rows.append((f"{job.label}.{step.id}", step.name, job, step.started, step.open_nodes))
     for row in rows:
-        formats.write(layout, fields, row)
+        formats.write(text, fields, row)
 
 
 def _priority(job: Job) -> int:
