@@ -38,9 +38,6 @@ class Manager:
             self.signals = 0
         return 3 if "cancel" in self.calls else None
 
-    def states(self) -> dict[str, str]:
-        return {}
-
     def cancel(self) -> None:
         self.calls.append("cancel")
 

@@ -18,8 +18,8 @@ from tests.report.records import (
     told,
 )
 from whesl.cli.inspect.report import report as command
+from whesl.cli.inspect.watch import Watcher
 from whesl.report.collection import gather
-from whesl.report.live_records import Feed
 from whesl.report.report_builder import summarise
 from whesl.runtime.journal.records.isolator_records import Finished
 from whesl.runtime.journal.store import Journal
@@ -83,10 +83,10 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
-    feed = Feed(tmp_path, WORKFLOW)
-    assert list(feed.lines()) == [], "no coordinator yet"
+    watcher = Watcher(tmp_path, WORKFLOW.id)
+    assert watcher.look() == [], "no coordinator yet"
     home(tmp_path, coordinator=True)
-    lines = [text.split(" ", 1)[1] for text in feed.lines()]
+    lines = [text.split(" ", 1)[1] for text in watcher.look()]
     assert lines == [
         "run_N.1: runs",
         "run_N.1: raised CRASH: An error in MPI_Send [red]x[/red]",
@@ -96,9 +96,8 @@ def test_lines_of_a_running_workflow(tmp_path: Path) -> None:
         "run_N.1: recovered from CRASH: the task completed",
         "run_N.1: completed",
     ]
-    assert list(feed.lines()) == []
-    assert feed.settled()
-    feed.close()
+    assert watcher.look() == []
+    assert watcher.settled()
 
 
 @pytest.mark.parametrize("skew", [-4000.0, 4000.0])

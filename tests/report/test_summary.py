@@ -26,7 +26,7 @@ from tests.report.records import (
 from tests.report.story import told as told_story
 from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
-from whesl.report import progress_lines_and_table, text_report
+from whesl.report import progress_lines, text_report
 from whesl.report.collection import Gathered, Happening
 from whesl.report.exception_row import intended, noted
 from whesl.report.page import html
@@ -96,11 +96,7 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
     assert (result.tasks[0].state, of(result)) == ("running", [("17", "its batch host n01 is lost")])
     assert "job 17 was to run again: its batch host n01 is lost" in text_report.markdown(result)
-    (line,) = [
-        progress_lines_and_table.line(item)
-        for item in told(DOUBT).happenings
-        if "requeue" in item.record.kind
-    ]
+    (line,) = [progress_lines.line(item) for item in told(DOUBT).happenings if "requeue" in item.record.kind]
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
@@ -196,9 +192,7 @@ def test_why_an_exit_came_is_told_with_what_was_printed_last() -> None:
     assert "why   exit status 127; the last line: mpirunn: not found" in file.getvalue()
     assert "last  stdout: begins" in file.getvalue() and "last  stderr: mpirunn: not found" in file.getvalue()
     assert "stderr: mpirunn: not found" in html(result)
-    lines = [
-        progress_lines_and_table.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"
-    ]
+    lines = [progress_lines.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"]
     assert lines[0] and lines[0].endswith("raised ANYHOW: exit status 127; the last line: mpirunn: not found")
 
 
@@ -406,7 +400,7 @@ def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None
     assert explain("log", "No space left on device\n", "detail") == "No space left on device"
     evidence = Evidence(kind="hang", time=1.0, line="cycle = 20", detail="the pattern did not appear for 5 s")
     known = told([("raised", 20.0, raised(exception="HANG", evidence=(evidence,)))])
-    live = progress_lines_and_table.line(known.happenings[0])
+    live = progress_lines.line(known.happenings[0])
     assert live is not None
     assert live.endswith(f"run_N.1: raised HANG: {silent}")
     result = summarise(known)
@@ -431,22 +425,7 @@ def test_a_table_for_a_terminal() -> None:
     printed = io.StringIO()
     console = Console(file=printed, force_terminal=True, width=120)
     text_report.show(result, console)
-    console.print(progress_lines_and_table.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
-    assert "said" in printed.getvalue()
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 12), (200, 60)])
-def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
-    """What is cut off at the bottom would be the latest lines."""
-    result = told_story(300, every=2)
-    said = [f"22:00:00 solve_CASE.{n}: raised DISKFULL: {'No space left on device ' * 9}" for n in range(9)]
-    printed = io.StringIO()
-    console = Console(file=printed, width=width, height=height)
-    console.print(progress_lines_and_table.table(result, {}, 12.0, said, height=height))
-    lines = printed.getvalue().splitlines()
-    assert len(lines) < height
-    assert lines[-1].startswith("22:00:00 solve_CASE.8")
-    assert any(line.startswith("... and ") for line in lines)
+    assert "run_N.1" in printed.getvalue()
 
 
 def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:
@@ -463,6 +442,6 @@ def test_what_still_names_a_replaced_node_is_told_once() -> None:
     (line,) = text_report.node_lines(result)
     assert "HEAD=n1" in line
     launched = isolator_records.Launched(attempt=2, pid=1, started=1, outdated=("HEAD=n1",))
-    said = progress_lines_and_table.line(Happening(task="wf/a", time=0.0, record=launched))
+    said = progress_lines.line(Happening(task="wf/a", time=0.0, record=launched))
     assert said is not None
     assert "runs again (attempt 2); a node was replaced" in said

@@ -16,16 +16,14 @@ the avoided delay of results, weighted by the task's size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from whesl.model.handover_record import HandedOver
 from whesl.model.states import TaskState
-from whesl.model.workflow import BadNode, Task, Workflow
-from whesl.report.collection import Gathered, Happening
-from whesl.report.directories import TaskDirectory
+from whesl.model.workflow import BadNode, Task
+from whesl.report.collection import Gathered
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.exec_groups import grouped
-from whesl.report.report_records import ALONE, POLL_INTERVAL, Assumptions, Group, Report, TaskRow, Totals
+from whesl.report.report_records import ALONE, POLL_INTERVAL, Assumptions, Report, TaskRow, Totals
 from whesl.report.task_row_from_records import RECOVERED, RESTARTED, TaskFold
 
 
@@ -39,88 +37,43 @@ def summarise(
         queue_wait: seconds that a job waits in the queue, None for the mean of the measured waits.
         poll_interval: seconds until the workflow manager sees a job's end.
     """
-    summary = Summary(gathered.workflow, gathered.submitted)
-    if gathered.workflow.id == ALONE:
-        summary.group(grouped(gathered.directories.values()))
-    summary.hand_over(gathered.handed_over)
+    workflow = gathered.workflow
+    folds = {task.id: TaskFold(task, gathered.submitted) for task in workflow.tasks}
     for item in gathered.happenings:
-        summary.take(item)
-    return summary.report(queue_wait=queue_wait, poll_interval=poll_interval, damaged=gathered.damaged)
-
-
-class Summary:
-    """A report that grows with each record.
-
-    Args:
-        workflow: the workflow; tasks that it does not name are added at their first record.
-        submitted: by job id, the time of submission.
-    """
-
-    def __init__(self, workflow: Workflow, submitted: dict[str, float]) -> None:
-        self._workflow = workflow
-        self._submitted = submitted
-        self._until: float | None = None
-        self._folds = {task.id: TaskFold(task, submitted) for task in workflow.tasks}
-
-    def group(self, groups: Mapping[Group, Iterable[TaskDirectory]]) -> None:
-        """Note the group of each task of ``whesl exec``."""
-        for group, members in groups.items():
-            for member in members:
-                if (fold := self._folds.get(member.task.id)) is not None:
-                    fold.row.group = group
-
-    def hand_over(self, attempts: Mapping[str, list[HandedOver]]) -> None:
-        """Note each task's attempts that ran on another cluster."""
-        for task, handed in attempts.items():
-            if (fold := self._folds.get(task)) is not None:
-                fold.row.handed_over = handed
-
-    def take(self, item: Happening) -> None:
-        """Add one record, in the order of time."""
-        self._until = item.time if self._until is None else max(self._until, item.time)
-        fold = self._folds.get(item.task)
-        if fold is None:
-            step = item.task.partition("/")[2]
-            fold = self._folds[item.task] = TaskFold(Task(id=item.task, step=step), self._submitted)
-        fold.take(item.record, item.time)
-
-    def report(
-        self,
-        *,
-        queue_wait: float | None = None,
-        poll_interval: float = POLL_INTERVAL,
-        damaged: tuple[str, ...] = (),
-    ) -> Report:
-        """Return the present report.
-
-        Args:
-            queue_wait: seconds that a job waits in the queue, None for the mean of the measured waits.
-            poll_interval: seconds until the workflow manager sees a job's end.
-            damaged: sentences on unreadable parts of journals.
-        """
-        folds = self._folds.values()
-        waits = [fold.row.queue_wait for fold in folds if fold.row.queue_wait is not None]
-        wait = queue_wait if queue_wait is not None else sum(waits) / len(waits) if waits else 0.0
-        for fold in folds:
-            fold.count(wait, poll_interval)
-        rows = sorted((row for fold in folds for row in fold.raised()), key=lambda row: row.time)
-        tasks = tuple(fold.row for fold in folds)
-        return Report(
-            workflow=self._workflow.id,
-            name=self._workflow.name,
-            wms=self._workflow.wms,
-            root=self._workflow.root,
-            began=_began(tasks, rows),
-            until=self._until,
-            totals=_totals(tasks, rows),
-            assumptions=Assumptions(
-                queue_wait=wait, waits=len(waits) if queue_wait is None else 0, poll_interval=poll_interval
-            ),
-            exceptions=tuple(rows),
-            tasks=tasks,
-            bad_nodes=_bad_nodes(fold.bad_nodes for fold in folds),
-            damaged=damaged,
-        )
+        if item.task not in folds:
+            task = Task(id=item.task, step=item.task.partition("/")[2])
+            folds[item.task] = TaskFold(task, gathered.submitted)
+        folds[item.task].take(item.record, item.time)
+    for task_id, handed in gathered.handed_over.items():
+        if task_id in folds:
+            folds[task_id].row.handed_over = handed
+    groups = grouped(gathered.directories.values()) if workflow.id == ALONE else {}
+    for group, members in groups.items():
+        for member in members:
+            if member.task.id in folds:
+                folds[member.task.id].row.group = group
+    tasks = tuple(fold.row for fold in folds.values())
+    waits = [row.queue_wait for row in tasks if row.queue_wait is not None]
+    wait = queue_wait if queue_wait is not None else sum(waits) / len(waits) if waits else 0.0
+    for fold in folds.values():
+        fold.count(wait, poll_interval)
+    rows = sorted((row for fold in folds.values() for row in fold.raised()), key=lambda row: row.time)
+    return Report(
+        workflow=workflow.id,
+        name=workflow.name,
+        wms=workflow.wms,
+        root=workflow.root,
+        began=_began(tasks, rows),
+        until=max((item.time for item in gathered.happenings), default=None),
+        totals=_totals(tasks, rows),
+        assumptions=Assumptions(
+            queue_wait=wait, waits=len(waits) if queue_wait is None else 0, poll_interval=poll_interval
+        ),
+        exceptions=tuple(rows),
+        tasks=tasks,
+        bad_nodes=_bad_nodes(fold.bad_nodes for fold in folds.values()),
+        damaged=gathered.damaged,
+    )
 
 
 def _totals(tasks: tuple[TaskRow, ...], rows: list[ExceptionRow]) -> Totals:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console, RenderableType
 from rich.live import Live
 
 from whesl.cli.broken_pipe import Screen
 from whesl.model import home as places
 from whesl.model.printable import visible
-from whesl.report import progress_lines_and_table, terminal_view
+from whesl.model.states import TaskState
+from whesl.report import progress_lines, terminal_view
 from whesl.report.collection import Happening, happening
 from whesl.runtime.coordinator.client.journal_state import Known
 from whesl.runtime.coordinator.core import journal_replay
@@ -54,9 +56,9 @@ class Watcher:
         if self._seen:
             self._look_back()
 
-    def look(self) -> bool:
-        """Read the records written since the last call; return whether there were any."""
-        before = self._seen
+    def look(self) -> list[str]:
+        """Read the records written since the last call; return their lines for people."""
+        lines: list[str] = []
         try:
             with Journal(places.coordinator_journal(self._home), read_only=True) as journal:
                 for record in journal.read(self._seen):
@@ -65,15 +67,16 @@ class Watcher:
                         found = journal_replay.read(record)
                         self.state = apply(self.state, found, record.time)
                     except RecordError as error:
-                        self.said.append(visible(f"not read: {error.message}"))
+                        lines.append(visible(f"not read: {error.message}"))
                         continue
-                    self._say(happening(found, record.time))
+                    lines += self._lines(happening(found, record.time))
         except JournalError as error:
             # A journal that does not exist yet is no damage; a journal under repair is read again.
             if error.reason != "missing" and error.message != self._damage:
                 self._damage = error.message
-                self.said.append(visible(f"not read: {error.message}"))
-        return self._seen != before
+                lines.append(visible(f"not read: {error.message}"))
+        self.said += lines
+        return lines
 
     def _look_back(self) -> None:
         """Read the latest lines on events before the first look."""
@@ -85,7 +88,7 @@ class Watcher:
                 if record.seq > self._seen:
                     return
                 with contextlib.suppress(RecordError):
-                    self._say(happening(journal_replay.read(record), record.time))
+                    self.said += self._lines(happening(journal_replay.read(record), record.time))
 
     def view(self) -> dict[str, Any]:
         """Return the data of ``whesl status --json``."""
@@ -107,12 +110,33 @@ class Watcher:
         tasks = self.state.tasks.values()
         return all(task.state.final for task in tasks if self._workflow in ("", task.workflow))
 
-    def _say(self, found: Happening | None) -> None:
+    def settled(self) -> bool:
+        """Whether no task is at work."""
+        tasks = self.state.tasks.values()
+        return all(
+            task.state.final or task.state is TaskState.REGISTERED
+            for task in tasks
+            if self._workflow in ("", task.workflow)
+        )
+
+    def picture(self, console: Console) -> RenderableType:
+        """Return the workflows and the latest lines, as a console's terminal has room for them."""
+        size = console.size
+        # The terminal's last line stays free for the cursor.
+        return terminal_view.picture(
+            self.view(),
+            tuple(self.said),
+            width=size.width,
+            height=size.height - 1,
+            now=time.time(),
+            ascii_only=console.options.ascii_only,
+        )
+
+    def _lines(self, found: Happening | None) -> list[str]:
         if found is None or (self._workflow and not found.task.startswith(f"{self._workflow}/")):
-            return
-        text = progress_lines_and_table.line(found)
-        if text is not None:
-            self.said.append(text)
+            return []
+        text = progress_lines.line(found)
+        return [] if text is None else [text]
 
 
 def watch(watcher: Watcher, console: Screen) -> None:
@@ -133,19 +157,11 @@ def _paint(watcher: Watcher, console: Screen) -> None:
     size = console.size
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            news = watcher.look()
+            before = watcher.state
+            news = watcher.look() or watcher.state is not before
             if news or console.size != size or time.monotonic() - painted >= _REPAINT:
                 size, painted = console.size, time.monotonic()
-                # The terminal's last line stays free for the cursor.
-                shown = terminal_view.picture(
-                    watcher.view(),
-                    tuple(watcher.said),
-                    width=size.width,
-                    height=size.height - 1,
-                    now=time.time(),
-                    ascii_only=console.options.ascii_only,
-                )
-                live.update(shown, refresh=True)
+                live.update(watcher.picture(console), refresh=True)
             if watcher.over():
                 return
             time.sleep(_TURN)

@@ -18,11 +18,11 @@ from typing import TypeVar
 from rich.console import Console
 from rich.live import Live
 
+from whesl.cli.inspect.watch import Watcher
 from whesl.managers.workflow.port import Running
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Workflow
-from whesl.report import progress_lines_and_table
-from whesl.report.live_records import Feed
+from whesl.runtime.coordinator.client.journal_state import known_state
 
 T = TypeVar("T")
 
@@ -48,9 +48,10 @@ def watch(
     Raises the manager's errors, and CouldNotObserveError for a manager that a second signal did not end.
     """
     with _Signals() as signals:
+        watcher = Watcher(home, workflow.id, known_state(home))
         manager = _Manager(start)
         try:
-            _show(manager, signals, Feed(home, workflow), console)
+            _show(manager, signals, watcher, console)
             if not manager.status.done():
                 raise CouldNotObserveError(
                     f"the jobs of {workflow.id} were not seen to end, and may still run",
@@ -86,7 +87,6 @@ class _Manager:
     """A manager in a thread of its own, which only ``kill`` does not wait for."""
 
     def __init__(self, start: Callable[[], Running]) -> None:
-        self.states: dict[str, str] = {}
         self._start = start
         self._running: Running | None = None
         self._cancelled = threading.Event()
@@ -96,7 +96,6 @@ class _Manager:
         running = self._running = self._start()
         asked = False
         while (status := running.poll()) is None:
-            self.states = running.states()
             if asked:
                 time.sleep(_LOOK)
             elif asked := self._cancelled.wait(_LOOK):
@@ -111,10 +110,8 @@ class _Manager:
             self._running.kill()
 
 
-def _show(manager: _Manager, signals: _Signals, feed: Feed, console: Console) -> None:
+def _show(manager: _Manager, signals: _Signals, watcher: Watcher, console: Console) -> None:
     """Show progress until a manager has ended, or a moment after the second signal."""
-    begin = time.monotonic()
-    said: list[str] = []
     with ExitStack() as stack:
         live: Live | None = None
         if console.is_terminal:
@@ -125,22 +122,20 @@ def _show(manager: _Manager, signals: _Signals, feed: Feed, console: Console) ->
                 asked = True
                 console.print("cancelling; once more to end at once")
                 manager.cancel()
-            _say(feed, console, said, quiet=live is not None)
+            lines = watcher.look()
             if live is not None:
-                report, passed = feed.summary.report(), time.monotonic() - begin
-                height = console.size.height
-                picture = progress_lines_and_table.table(report, manager.states, passed, said, height=height)
-                live.update(picture, refresh=True)
+                live.update(watcher.picture(console), refresh=True)
+            else:
+                _say(lines, console)
             wait((manager.status,), timeout=_LOOK)
     if not manager.status.done():
         manager.cancel()
         manager.kill()
         wait((manager.status,), timeout=_AT_ONCE)
     deadline = time.monotonic() + _SETTLE
-    while time.monotonic() < deadline and signals.count < 2 and not feed.settled():
+    while time.monotonic() < deadline and signals.count < 2 and not watcher.settled():
         time.sleep(_LOOK / 2)
-        _say(feed, console, said, quiet=False)
-    feed.close()
+        _say(watcher.look(), console)
 
 
 def _finish(call: Future[None], signals: _Signals) -> None:
@@ -166,8 +161,6 @@ def _background(call: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _say(feed: Feed, console: Console, said: list[str], *, quiet: bool) -> None:
-    for text in feed.lines():
-        said.append(text)
-        if not quiet:
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+def _say(lines: list[str], console: Console) -> None:
+    for text in lines:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -55,10 +55,6 @@ class Foreground:
         status = self._process.poll()
         return status if status is None or status >= 0 else 128 - status
 
-    def states(self) -> dict[str, str]:
-        """Return no states: the tasks' isolators report them."""
-        return {}
-
     def cancel(self) -> None:
         """Let the manager cancel its jobs and end."""
         if not self._stop:

@@ -78,10 +78,6 @@ class Running(Protocol):
         """Return the manager's exit status, None while the manager runs. Never blocks for long."""
         ...
 
-    def states(self) -> dict[str, str]:
-        """Return each task's state in the manager's own words, by the task's name."""
-        ...
-
     def cancel(self) -> None:
         """Ask the manager to cancel its jobs and to end; callers go on polling."""
         ...

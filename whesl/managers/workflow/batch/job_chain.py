@@ -155,10 +155,6 @@ class Chain:
         while self._uncancelled and self._end(self._uncancelled[0]):
             self._uncancelled.popleft()
 
-    def states(self) -> dict[str, str]:
-        """Return the scheduler's state of each task."""
-        return {self._tasks[job].name: state.value for job, state in self._states.items()}
-
     def cancel(self) -> None:
         """Cancel all jobs that have not ended, and submit no more; ``poll`` repeats what was not answered."""
         self._waiting.clear()

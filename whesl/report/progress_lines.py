@@ -1,30 +1,16 @@
-"""The display of a running workflow: lines for a pipe, a table for a terminal. Pure."""
+"""Lines on what happens in a running workflow. Pure."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Mapping
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from whesl.model.evidence import Raised, explain, shortened
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.printable import visible
-from whesl.model.states import TaskState
 from whesl.report.collection import Happening
-from whesl.report.report_records import Report
-from whesl.report.terminal_view import STYLES
-from whesl.report.text_report import count
 from whesl.runtime.journal.records import coordinator_records, isolator_records
 
 _LINE = 140
-_ROWS = 24
-_SAID = 6
-_FRAME = 5  # lines for the head (two at 80 columns), the columns' names, the count of hidden rows, the cursor
-_QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 
 def line(item: Happening) -> str | None:
@@ -85,44 +71,3 @@ def _raised(raised: Raised) -> str:
     main = next((item for item in evidence if item.line), evidence[0] if evidence else None)
     why = explain(main.kind, main.line, main.detail) if main else ""
     return f"raised {raised.exception}: {shortened(why, _LINE)}" if why else f"raised {raised.exception}"
-
-
-def table(
-    report: Report, manager: Mapping[str, str], elapsed: float, said: list[str], *, height: int = 40
-) -> RenderableType:
-    """Return the display of a running workflow.
-
-    Args:
-        report: the present report.
-        manager: by task name, the workflow manager's name for the task's state.
-        elapsed: seconds since the start.
-        said: the latest lines.
-        height: lines of the terminal; with fewer, fewer tasks are shown.
-    """
-    counts = Counter(row.state for row in report.tasks)
-    head = Text(f"{report.workflow}  {elapsed:.0f} s  ", style="bold")
-    for state in TaskState:
-        if counts[state.value]:
-            head.append(f" {counts[state.value]} {state.value}", style=STYLES[state])
-    head.append(f"  {count(report.totals.exceptions, 'exception')}, {report.totals.recovered} recovered")
-    shown = [row for row in report.tasks if row.state not in _QUIET]
-    rows = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("task", "state", "attempt", report.wms or "manager"):
-        rows.add_column(column, no_wrap=True, overflow="ellipsis")
-    fits = max(1, min(_ROWS, height - _FRAME - min(len(said), _SAID)))
-    for row in shown[:fits]:
-        name = row.task.partition("/")[2]
-        rows.add_row(
-            Text(name),
-            Text(row.state, style=STYLES[TaskState(row.state)]),
-            str(row.attempts),
-            Text(manager.get(name, "-").lower(), style="dim"),
-        )
-    more = [Text(f"... and {len(shown) - fits} more", style="dim")] if len(shown) > fits else []
-    running = [rows] if shown else []
-    return Group(head, *running, *more, *(_latest(text) for text in said[-_SAID:]))
-
-
-def _latest(text: str) -> Text:
-    """Return a text that is never wrapped."""
-    return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
