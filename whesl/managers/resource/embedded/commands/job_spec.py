@@ -8,7 +8,8 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from whesl.managers.resource.embedded.commands import options
@@ -56,55 +57,26 @@ def specification(found: Iterable[tuple[str, str]], environ: Mapping[str, str], 
     return JobSpec(**fields)
 
 
+def _no_kill(value: str) -> bool:
+    if value not in ("", "set", "off", "no"):
+        raise UsageError("Invalid --no-kill specification")
+    return value in ("", "set")
+
+
+def _appends(value: str) -> bool:
+    if value[:1] not in ("a", "t"):
+        raise UsageError(f"Invalid --open-mode specification: {value}")
+    return value.startswith("a")
+
+
 def _field(name: str, value: str) -> dict[str, Any]:
     """Return the fields that one option sets."""
-    plain = {
-        "account": "account",
-        "chdir": "workdir",
-        "comment": "comment",
-        "error": "error",
-        "input": "input",
-        "job-name": "name",
-        "output": "output",
-        "partition": "partition",
-    }
-    counted = {"cpus-per-task": "cpus_per_task", "ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}
-    if name in plain:
-        return {plain[name]: value}
-    if name in counted:
-        return {counted[name]: options.count(value, f"--{name}")}
-    result: dict[str, Any] = {}
-    if name == "nodes":
-        result = {"nodes": options.node_count(value)}
-    elif name in ("nodelist", "exclude"):
-        result = {name: options.node_names(value)}
-    elif name == "nodefile":
-        result = {"nodelist": options.node_names(value if "/" in value else f"./{value}")}
-    elif name == "time":
-        result = {"time_limit": options.seconds(value)}
-    elif name == "begin":
-        result = {"begin": options.begin_time(value, time.time())}
-    elif name in ("hold", "exclusive", "requeue"):
-        result = {name: True}
-    elif name == "no-requeue":
-        result = {"requeue": False}
-    elif name == "no-kill":
-        if value not in ("", "set", "off", "no"):
-            raise UsageError("Invalid --no-kill specification")
-        result = {"no_kill": value in ("", "set")}
-    elif name == "open-mode":
-        if value[:1] not in ("a", "t"):
-            raise UsageError(f"Invalid --open-mode specification: {value}")
-        result = {"append": value.startswith("a")}
-    elif name == "dependency":
-        result = dependencies(value)
-    elif name == "array":
-        result = array(value)
-    elif name == "kill-on-invalid-dep":
-        result = {"kill_invalid_dependency": value == "yes"}
-    elif name == "signal":
-        result = {"warning": warning(value)}
-    return result
+    if name in ("dependency", "array"):
+        return (dependencies if name == "dependency" else array)(value)
+    if name not in _FIELDS:
+        return {}
+    field, read = _FIELDS[name]
+    return {field: read(value)}
 
 
 def step_fields(name: str, value: str) -> dict[str, Any]:
@@ -191,3 +163,33 @@ def exported(choice: str | None, environ: Mapping[str, str]) -> dict[str, str]:
         elif name in environ:
             base[name] = environ[name]
     return base
+
+
+# For each option with one field in the specification: the field, and the reader of the option's value.
+_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "account": ("account", str),
+    "begin": ("begin", lambda value: options.begin_time(value, time.time())),
+    "chdir": ("workdir", str),
+    "comment": ("comment", str),
+    "cpus-per-task": ("cpus_per_task", partial(options.count, option="--cpus-per-task")),
+    "error": ("error", str),
+    "exclude": ("exclude", options.node_names),
+    "exclusive": ("exclusive", lambda _: True),
+    "hold": ("hold", lambda _: True),
+    "input": ("input", str),
+    "job-name": ("name", str),
+    "kill-on-invalid-dep": ("kill_invalid_dependency", lambda value: value == "yes"),
+    "no-kill": ("no_kill", _no_kill),
+    "no-requeue": ("requeue", lambda _: False),
+    "nodefile": ("nodelist", lambda value: options.node_names(value if "/" in value else f"./{value}")),
+    "nodelist": ("nodelist", options.node_names),
+    "nodes": ("nodes", options.node_count),
+    "ntasks": ("tasks", partial(options.count, option="--ntasks")),
+    "ntasks-per-node": ("tasks_per_node", partial(options.count, option="--ntasks-per-node")),
+    "open-mode": ("append", _appends),
+    "output": ("output", str),
+    "partition": ("partition", str),
+    "requeue": ("requeue", lambda _: True),
+    "signal": ("warning", warning),
+    "time": ("time_limit", options.seconds),
+}
