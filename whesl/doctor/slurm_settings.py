@@ -39,70 +39,59 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
     running = release(settings.get("SLURM_VERSION", "")) or (0, 0)
     changed = kept or Ability.CHANGES_AFTER_RESIZE.of(running)
     found = [_accounting(settings["AccountingStorageType"], changed=changed)]
-    if Ability.BLOCKS_SIGCHLD.of(running):
-        found.append(
-            _warn(
-                "SIGCHLD",
-                "this release starts scripts with the signal blocked: wait in a script of dash never ends",
-                "begin scripts with #!/bin/bash, or use Slurm 25.11.1 or newer; what whesl exec starts "
-                "does not inherit it",
-            )
-        )
     timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")
-    if timeout == 0:
-        found.append(
-            _warn(
-                "SlurmdTimeout",
-                "0: Slurm never calls a node down by itself",
-                "a job that has lost a node, and what waits for it, may hang until an administrator acts: "
-                "set it to some minutes",
-            )
-        )
-    if memory is not None and 0 < memory < SHORT_MEMORY and not kept:
-        found.append(
-            _warn(
-                "MinJobAge",
-                f"{memory} s, and no accounting: Slurm forgets how a job has ended",
-                f"a study whose manager was away for longer may run a finished job again: set {SHORT_MEMORY} "
-                "or more",
-            )
-        )
-    if "nodes" in settings.get("PrivateData", "").split(","):
-        found.append(
-            _warn(
-                "PrivateData",
-                "nodes: Slurm shows users no node's state",
-                "dead nodes are noticed by their agents alone, after the heartbeat limit (3 s), and drained "
-                "ones not at all",
-            )
-        )
-    if settings.get("ProctrackType") == "proctrack/pgid":
-        found.append(
-            _warn(
-                "ProctrackType",
-                "proctrack/pgid: Slurm does not find programs in a session of their own, as tasks are",
-                "a job that is killed at once may leave its task behind: use proctrack/cgroup or "
-                "proctrack/linuxproc",
-            )
-        )
-    tracker = settings.get("ProctrackType", "")
-    if tracker not in ("", "proctrack/cgroup") and not _passes_marks(settings):
-        found.append(
-            _warn(
-                "PropagateResourceLimits",
-                f"without RSS, and {tracker}: a daemon that has shed its environment is not found",
-                "it outlives its attempt: use proctrack/cgroup, or pass RSS on",
-            )
-        )
-    ports = settings.get("SrunPortRange", "")
-    if ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE):
-        found.append(
-            _warn(
-                "SrunPortRange",
-                f"{ports}: srun listens on these ports only, so a firewall may let no others through",
-                f"ask whether other ports are open between nodes and this host; if not, set {PORTS_VARIABLE}",
-            )
-        )
+    tracker, ports = settings.get("ProctrackType", ""), settings.get("SrunPortRange", "")
+    limited = ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE)
+    restricting = (
+        (
+            Ability.BLOCKS_SIGCHLD.of(running),
+            "SIGCHLD",
+            "this release starts scripts with the signal blocked: wait in a script of dash never ends",
+            "begin scripts with #!/bin/bash, or use Slurm 25.11.1 or newer; what whesl exec starts "
+            "does not inherit it",
+        ),
+        (
+            timeout == 0,
+            "SlurmdTimeout",
+            "0: Slurm never calls a node down by itself",
+            "a job that has lost a node, and what waits for it, may hang until an administrator acts: "
+            "set it to some minutes",
+        ),
+        (
+            memory is not None and 0 < memory < SHORT_MEMORY and not kept,
+            "MinJobAge",
+            f"{memory} s, and no accounting: Slurm forgets how a job has ended",
+            f"a study whose manager was away for longer may run a finished job again: set {SHORT_MEMORY} "
+            "or more",
+        ),
+        (
+            "nodes" in settings.get("PrivateData", "").split(","),
+            "PrivateData",
+            "nodes: Slurm shows users no node's state",
+            "dead nodes are noticed by their agents alone, after the heartbeat limit (3 s), and drained "
+            "ones not at all",
+        ),
+        (
+            tracker == "proctrack/pgid",
+            "ProctrackType",
+            "proctrack/pgid: Slurm does not find programs in a session of their own, as tasks are",
+            "a job that is killed at once may leave its task behind: use proctrack/cgroup or "
+            "proctrack/linuxproc",
+        ),
+        (
+            tracker not in ("", "proctrack/cgroup") and not _passes_marks(settings),
+            "PropagateResourceLimits",
+            f"without RSS, and {tracker}: a daemon that has shed its environment is not found",
+            "it outlives its attempt: use proctrack/cgroup, or pass RSS on",
+        ),
+        (
+            limited,
+            "SrunPortRange",
+            f"{ports}: srun listens on these ports only, so a firewall may let no others through",
+            f"ask whether other ports are open between nodes and this host; if not, set {PORTS_VARIABLE}",
+        ),
+    )
+    found += [_warn(*said) for wrong, *said in restricting if wrong]
     if all(finding.state is State.OK for finding in found):
         detail = "none that takes anything from recovery"
         if timeout is not None:
