@@ -8,6 +8,7 @@ import click
 
 from whesl.cli.options import FILE, FOLDER
 from whesl.cli.parameters import option
+from whesl.cli.placement.change_confirmation import confirmed
 from whesl.model.errors import UsageError, WheslError
 from whesl.placement.site.flux import modprobe_file, module_loading
 from whesl.placement.site.flux.module_loading import Options
@@ -79,16 +80,12 @@ def install(options: Options, directory: Path | None, *, dry_run: bool, yes: boo
     file = modprobe_file.path(directory)
     module_loading.check(options)
     change = modprobe_file.difference(file, modprobe_file.text(options))
-    if not change:
-        click.echo(f"nothing to change: {file}")
-        return 0
     click.echo(change, nl=False)
-    if dry_run:
-        return 0
-    if not yes:
-        click.confirm("Make this change?", abort=True)
-    modprobe_file.install(file, options)
-    click.echo("written; instances that start from now on load it. A live one: whesl placement load --flux")
+    if confirmed(change, (), str(file), dry_run=dry_run, yes=yes):
+        modprobe_file.install(file, options)
+        click.echo(
+            "written; instances that start from now on load it. A live one: whesl placement load --flux"
+        )
     return 0
 
 
@@ -105,19 +102,14 @@ def remove(directory: Path | None, *, dry_run: bool, yes: bool) -> int:
         loaded = module_loading.scheduler() == module_loading.MODULE
     except WheslError:
         loaded = False  # this process is in no instance
-    if file.exists():
-        click.echo(f"removes {file}")
+    changes = [f"removes {file}"] if file.exists() else []
     if loaded:
-        click.echo(f"puts Flux's own scheduler in the place of {module_loading.MODULE} in this instance")
-    if not (file.exists() or loaded):
-        click.echo("nothing to change: it is neither installed nor loaded")
-        return 0
-    if dry_run:
-        return 0
-    if not yes:
-        click.confirm("Make these changes?", abort=True)
-    modprobe_file.remove(file)
-    if loaded:
-        module_loading.remove()
-    click.echo("removed")
+        changes.append(f"puts Flux's own scheduler in the place of {module_loading.MODULE} in this instance")
+    for change in changes:
+        click.echo(change)
+    if confirmed(changes, (), "it is neither installed nor loaded", dry_run=dry_run, yes=yes):
+        modprobe_file.remove(file)
+        if loaded:
+            module_loading.remove()
+        click.echo("removed")
     return 0
