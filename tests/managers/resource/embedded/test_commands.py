@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.managers.resource.embedded.conftest import Bed, wait_until
@@ -100,6 +100,8 @@ numbers = st.text("0123456789:-,+%²٣[]nowafterok", max_size=20) | st.integers(
 
 
 @given(st.text(max_size=12) | numbers)
+@example("/bin/sh")
+@example("/\0")
 def test_no_text_breaks_the_readers(text: str) -> None:
     for read in (
         options.seconds,

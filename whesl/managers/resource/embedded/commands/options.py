@@ -146,8 +146,11 @@ def node_names(text: str) -> tuple[str, ...]:
         try:
             with open(text) as file:  # noqa: PTH123  # pathlib slows each command's start
                 text = ",".join(file.read().split())
-        except OSError as error:
-            raise UsageError(f"Unable to open node file {text}: {error.strerror}") from None
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # bytes that are no text, a zero in the name
+            raise UsageError(f"Unable to open node file {text}: {error}") from None
     try:
         return tuple(dict.fromkeys(hostlist.expand(text)))
     except ValueError as error:
