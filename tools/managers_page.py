@@ -87,7 +87,7 @@ def pages() -> dict[str, str]:
         for each in MANAGERS
     ]
     rows += [
-        f"| {each.name} | {EXEC}, not run | {each.setting} | not tried | {each.why} |" for each in UNTRIED
+        f"| {each.name} | {EXEC}, not run | {each.setting} | {each.front} | {each.why} |" for each in UNTRIED
     ]
     quick = " and ".join(each.name for each in MANAGERS if each.quick)
     made = {"managers.md": TEXT.format(rows="\n".join(rows), quick=f"{quick}'s")}

@@ -73,11 +73,12 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Untried:
-    """One manager that no test runs: why, and what would have to be written where."""
+    """One manager that no test runs: why, what would have to be written where, and what is known of level 1."""
 
     name: str
     why: str
     setting: str
+    front: str = "not tried"
 
 
 MANAGERS = (
@@ -323,6 +324,8 @@ UNTRIED = (
         "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` and "
         "`process.clusterOptions = '--nodes=3 --no-kill'` in `nextflow.config`; a script with a first line `#!` of its own "
         "is run by that one",
+        "tried by a stand-in that submits Nextflow's job script, on the embedded cluster: a hang and a lost node; not the "
+        "rest: the script writes `.exitcode` after a failure, which Nextflow sees before the recovery",
     ),
     Untried(
         "Cromwell",
