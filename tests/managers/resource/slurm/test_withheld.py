@@ -12,6 +12,7 @@ from tests.equipment.slurmbed import SlurmBed
 from whesl.managers import resource
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.missing_job_variables import withheld
+from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.managers.resource.slurm.slurm_command_output import Place
 from whesl.model.errors import CouldNotObserveError, RefusedError
 
@@ -109,3 +110,12 @@ def test_a_task_without_slurm_s_variables_has_its_nodes(slurm: SlurmBed, tmp_pat
 def test_an_unknown_job(slurm: SlurmBed) -> None:
     with pytest.raises((RefusedError, CouldNotObserveError)):
         withheld({**slurm.environment, "SLURM_JOB_ID": "999999"})
+
+
+def test_any_number_of_jobs_is_asked_for(squeue: dict[str, str], tmp_path: Path) -> None:
+    """The ids of 10,000 elements were one argument, too long for execve(2): no job was seen any more."""
+    say(tmp_path)
+    settings = tmp_path / "scontrol"
+    settings.write_text("#!/bin/sh\necho AccountingStorageType = accounting_storage/none\n")
+    settings.chmod(0o755)
+    assert SlurmScheduler(squeue).jobs([f"12345678_{element}" for element in range(12_000)]) == {}

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +24,8 @@ from whesl.model.states import JobState, NodeState
 
 # How many days accounting is searched back for a token: longer than a workflow with its queue waits lasts.
 LOOKBACK_DAYS = 30
+# How many jobs are asked for by one command: Linux takes 131,072 bytes of an argument (execve(2)).
+_AT_ONCE = 4000
 _POLL = 0.5
 # slurmctld's reason for holding a job whose prolog or launch failed on a node.
 _LAUNCH_FAILED = "launch failed requeued held"
@@ -143,9 +145,17 @@ class SlurmScheduler:
             return {}
         if bad := [job_id for job_id in ids if not re.fullmatch(r"\d+(_\d+)?", job_id)]:
             raise UsageError(f"not a Slurm job id: {bad[0]!r}")
+        found: dict[str, JobRecord] = {}
+        for first in range(0, len(ids), _AT_ONCE):
+            found |= self._known(ids[first : first + _AT_ONCE])
+        return found
+
+    def _known(self, ids: Sequence[str]) -> dict[str, JobRecord]:
         seen = (self._bindings and self._bindings.living(ids)) or self._queued(ids)
         found = {record.id: record for record in self._with_batch_host_checked(seen)}
-        if forgotten := [job_id for job_id in ids if not _covers(job_id, found)]:
+        # An array's id is answered by its elements.
+        answered = {*found, *(name.partition("_")[0] for name in found)}
+        if forgotten := [job_id for job_id in ids if job_id not in answered]:
             for record in self._accounted("-j", ",".join(forgotten)):
                 found.setdefault(record.id, record)
         return found
@@ -446,7 +456,3 @@ def submission(request: JobRequest) -> list[str]:
 def _minutes(limit: float) -> str:
     minutes, seconds = divmod(max(1, round(limit * 60)), 60)
     return f"{minutes}:{seconds:02d}"
-
-
-def _covers(job_id: str, found: Iterable[str]) -> bool:
-    return any(name == job_id or name.startswith(f"{job_id}_") for name in found)
