@@ -103,3 +103,58 @@ def test_the_allocator_s_advice_does_not_silence_its_message() -> None:
     advice = "If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF"
     assert told(f"{STEPS}[rank21]: {full}. {advice}\n") == ("out-of-memory-gpu", 201)
     assert why(f"{STEPS}{advice}\n").outcome is Outcome.UNKNOWN
+
+
+WRF_ENDS = "d01 2026-09-01_06:00:00 wrf: SUCCESS COMPLETE WRF\n"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "[n9:21012] PMIX ERROR: NOT-FOUND in file client/pmix_client_topology.c at line 352\n",
+        "slurm_script: line 71: module: command not found\n",
+        "MPIDI_OFI_mpi_finalize_hook(1011): OFI domain close failed (ofi_init.c:1129: Device busy)\n",
+    ],
+)
+def test_what_follows_a_program_s_own_end_is_no_death(after: str) -> None:
+    assert why(STEPS + WRF_ENDS + after).outcome is Outcome.ENDED_WELL
+    assert why(STEPS + after).outcome is Outcome.FAILED
+    # A further program may have died of it.
+    assert why(STEPS + WRF_ENDS + STEPS + after).outcome is Outcome.FAILED
+    died = "srun: error: n01: task 0: Exited with exit code 1\n"
+    assert why(STEPS + WRF_ENDS + after + died).outcome is Outcome.FAILED
+    assert why(STEPS + WRF_ENDS + after + died + "+ exit 0\n").outcome is Outcome.ENDED_WELL
+
+
+def test_much_work_before_a_clean_end_outlives_what_others_might_have_met() -> None:
+    nan = "loss is nan at micro-batch 11977: batch dropped by the guard\n"
+    end = "[2026-09-22 03:01:41,001] [INFO] [launch.py:351:main] Process 21188 exits successfully.\n"
+    helper = "terminate called without an active exception (service pid 21122)\n"
+    assert why(STEPS + nan + STEPS + end + helper + end).outcome is Outcome.ENDED_WELL
+    assert why(STEPS + nan + STEPS + "All done.\n").outcome is Outcome.ENDED_WELL
+    assert why(STEPS + nan + STEPS + helper + "All done.\n").outcome is Outcome.FAILED
+
+
+def test_a_rank_of_few_words_went_on_with_the_busiest_one() -> None:
+    steps = "".join(f"0: nstep {n} te {n}.5\n" for n in range(60))
+    trouble = "3: WARP: Assertion `x == y` failed.\n"
+    assert why("3: nstep 0 te 0.5\n" + trouble + steps).outcome is not Outcome.FAILED
+    each = "".join(f"{n}: nstep 1 te 0.5\n" for n in range(4, 64))
+    assert why("3: nstep 0 te 0.5\n" + trouble + each).outcome is Outcome.FAILED
+
+
+def test_steps_that_count_errors_are_steps() -> None:
+    chunks = "".join(f"chunk {n}: 9652 molecules, {n % 7} sanitization errors skipped\n" for n in range(60))
+    dead = (
+        "(raylet) The node with node id: 8f1b and address: 10.2.0.11 and node name: n1 has been marked dead"
+    )
+    dead += " because the detector has missed too many heartbeats from it.\n"
+    assert why(chunks + dead + chunks).outcome is not Outcome.FAILED
+    assert why(chunks + dead).outcome is Outcome.FAILED
+
+
+def test_a_search_in_a_file_that_finds_nothing_ends_a_program_only_at_its_end() -> None:
+    search = "7:  NetCDF: Variable not found\n"
+    death = "MPIDI_OFI_handle_cq_error(1067): OFI poll failed (ofi_events.c:1069: UNDELIVERABLE)\n"
+    assert told(search + "the grid is read\n" * 70 + death) == ("network-fabric", 72)
+    assert told(STEPS + search) == ("input/config-error", 201)

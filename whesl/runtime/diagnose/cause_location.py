@@ -27,6 +27,7 @@ _HOST = r"(?=[\w.-]*\d)[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 _NODES = (
     re.compile(r"\bon Pe \d+ \((?P<node>\S+) device"),
+    re.compile(rf"^(?:\[[\w-]+\] )?(?P<node>{_HOST}) dmesg: "),
     re.compile(r"\(TID \d+(?:, |\) \()(?P<node>[\w.-]+),? executor \S+\)"),
     # Unambiguous names of nodes in Cray's and HPE's systems.
     re.compile(r"\b(?P<node>nid\d{5,8}|x\d+c\d+s\d+b\d+n\d+|r\d+i\d+n\d+)\b"),
@@ -135,13 +136,18 @@ def _named(cause: Finding, observed: Observed) -> Finding:
         else None
     )
     device = _in_words(_DEVICES, cause.text) if kind in _OF_DEVICES else None
-    device = device or _in_words(_NAMED_DEVICES, cause.text)
+    named = _in_words(_NAMED_DEVICES, cause.text)
     path = _in_words(_PATHS, cause.text) if kind in _OF_FILES else None
     return msgspec.structs.replace(
         cause,
         rank=int(rank) if rank is not None else cause.rank,
         node=None if _of_the_reporter(cause) else cause.node or _in_words(_NODES, cause.text),
-        device=cause.device or device or _first(f.device for f in beside),
+        # NCCL's label names the GPU, also of a message on a network card.
+        device=(named if kind is CauseClass.FABRIC else None)
+        or cause.device
+        or device
+        or named
+        or _first(f.device for f in beside),
         path=cause.path or path or _first(f.path for f in beside),
     )
 

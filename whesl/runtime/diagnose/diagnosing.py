@@ -25,7 +25,7 @@ from whesl.runtime.diagnose.diagnosis_records import (
 )
 from whesl.runtime.diagnose.log_reader import lines_of_all, observe
 from whesl.runtime.diagnose.prepared_knowledge import prepared
-from whesl.runtime.diagnose.progress import Tail
+from whesl.runtime.diagnose.progress import Tail, Work
 from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing
 from whesl.runtime.diagnose.scanner import Knowledge, Scanner, told_by_topic
 from whesl.runtime.diagnose.vocabulary import ADVICE, STATES, Outcome, Role
@@ -114,12 +114,15 @@ def _guess(
     outlived = {(f.number, f.line) for f in observed.findings} if cause is None else set()
     for number, (file, lines, tail) in enumerate(zip(files, rare, tails, strict=True)):
         once = {line for line, _ in lines}
-        sure = (step.line for step in observed.progress if step.number == number and not step.since)
-        steps = (line for line in sure if line not in once)
-        begin, end = max(steps, default=0), sys.maxsize
+        work = Work(s for s in observed.progress if s.number == number and s.line not in once)
+        begin, end = 0, sys.maxsize
         if cause is not None:
-            begin, end = (max(begin, cause.line - _NEAR), cause.line) if cause.number == number else (0, 0)
-        ending = [line for line in lines if begin < line[0] <= end and (number, line[0]) not in outlived]
+            begin, end = (cause.line - _NEAR, cause.line) if cause.number == number else (0, 0)
+        ending = [
+            line
+            for line in lines
+            if begin < line[0] <= end and (number, line[0]) not in outlived and not work.last(number, line[0])
+        ]
         told = trouble(ending, list(tail.lines()), _shipped()[0].topic) if ending else None
         if told is not None:
             return told_by_topic(*told, file=file, number=number)

@@ -108,6 +108,8 @@ _FORMS = (
     ("(", r"\([\w:.<>]+(?: [\w:.<>]+)*(?: rank=(?P<rank>\d+))? pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("(", r"\((?:pid=\d+|raylet)(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("[", r"\[[IWEF] [\w./-]+:\d+\] ?"),
+    # PyTorch's C++ parts: [W1108 20:12:45.330011 TCPStore.cpp:106]
+    ("[", rf"\[(?P<level>[IWEF])(?P<month>\d\d)(?P<day>\d\d) {_CLOCK} [\w./-]+:\d+\] ?"),
     # Levels of loggers, and where in the program they stand.
     # Programs: [host:rank:gpu3], host=n7, Rank 3 [n7]:, PE 3 on n7:
     ("[", rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)(?::(?:gpu)?(?P<device>\d+))?\]:? +"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
@@ -104,7 +104,7 @@ class Tail:
                 before = often.setdefault(" ".join(key.split()), [])
                 if len(before) < _OFTEN:
                     before.append(number)
-                elif not _troubled(content):
+                elif not _troubled(content) or _STEP.search(clean(content).text):
                     since, kind = before[-1], _Kind.STEP_OF_RANK
             if kind in (_Kind.STEP, _Kind.STEP_OF_RANK):
                 rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
@@ -166,6 +166,11 @@ class Work:
         """Return the line of the last step after a line of a file; 0 without one."""
         groups = self._steps.get((number, None), {})
         return max((lines[-1] for since, lines in groups.items() if since < line < lines[-1]), default=0)
+
+    def before(self, number: int, line: int) -> int:
+        """Return the line of the last step before a line of a file; 0 without one."""
+        groups = self._steps.get((number, None), {}).values()
+        return max((lines[at - 1] for lines in groups if (at := bisect_left(lines, line))), default=0)
 
     def between(self, number: int, first: int, last: int) -> int:
         """Return the number of steps between two lines of a file that count as work after the last one."""

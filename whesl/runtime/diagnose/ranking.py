@@ -30,10 +30,11 @@ _GUESS = 20  # score of a line of which only the words are known
 _NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _NO_FAULT = 40  # greatest score of an exception without words
 _EPILOGUE = 5  # greatest number of lines that a script prints after the command at which it stopped
-# What a command of a shell and a function of R print when they fail.
+# What a command of a shell, a function of R and a search in a file of NetCDF print when they fail.
 _COMMAND = re.compile(
     r"(?:\S+: line \d+: )?(?:/\S+/)?(?:cat|chmod|cp|curl|df|du|find|grep|head|kill|killall|ln|ls|mkdir"
     r"|module|mv|pkill|rm|rmdir|rsync|scp|sed|ssh|tail|tar|touch|ulimit|wget): |Error in (?:.* : ?$|\S+\()"
+    r"|\s*NetCDF: (?:Variable|Attribute) not found$"
 )
 _OWN_END = 80  # least strength of the last words of a known program
 _CHECKED = 90  # least strength of an end that says that the results were checked
@@ -158,7 +159,7 @@ class _Weighing:
     @cached_property
     def _ignored(self) -> frozenset[tuple[int, int]]:
         """The places of exceptions of which Python says, just before them, that it ignores them."""
-        exceptions = [_place(finding) for finding in self._findings if finding.entry.general]
+        exceptions = list(map(_place, self._findings))
         found: set[tuple[int, int]] = set()
         for number, line in (_place(f) for f in self._observed.findings if f.entry.name == _IGNORED):
             first = exceptions[bisect_right(exceptions, (number, line)) :][:1]
@@ -203,7 +204,7 @@ class _Weighing:
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
-            return self._last_serious <= _place(finding)
+            return self._last_serious <= _place(finding) or self._ended_cleanly(finding)
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
@@ -301,7 +302,7 @@ class _Weighing:
         return self._last_serious == _NOWHERE
 
     def _survivable(self, finding: Finding) -> bool:
-        """Whether jobs often survive a finding, as a shell a failed command, and R an error in try().
+        """Whether jobs often survive a finding: a shell a failed command, R an error in try(), PIO a search.
 
         A script that stops there prints little more.
         """
@@ -352,10 +353,28 @@ class _Weighing:
         if _place(finding) >= _place(end):
             # What follows a program's own last words is often about the clean-up.
             near = end.line >= self._observed.last_lines[end.number] - _CLOSE
-            return sure >= _OWN_END and near and finding.entry.general and candidate.score <= _GENERIC
+            if sure < _OWN_END or not near:
+                return False
+            if finding.entry.general:
+                return candidate.score <= _GENERIC
+            if finding.number != end.number or self._work.between(end.number, end.line, finding.line):
+                return False
+            died = self._last_symptom.get(end.number, 0) > end.line
+            return not died or _place(self._ends[-1]) > _place(finding)
         # A solver that did not converge also prints its usual end.
         numbers = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
         return candidate.score <= sure and (not numbers or sure >= _CHECKED)
+
+    def _ended_cleanly(self, finding: Finding) -> bool:
+        """Whether much work follows a finding, and then a good end, without a trouble between them."""
+        number, begin = _place(finding)
+        serious = [_place(f) for f in self._findings if not f.warned and f.entry.strength > _GENERIC]
+        for end in self._ends:
+            if end.number == number and self._work.between(number, begin, end.line) >= _MANY:
+                last = (number, self._work.before(number, end.line))
+                if bisect_right(serious, last) == bisect_right(serious, _place(end)):
+                    return True
+        return False
 
     @cached_property
     def _all_steps_done(self) -> bool:
