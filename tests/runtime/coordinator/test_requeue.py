@@ -220,6 +220,15 @@ def test_a_job_that_is_to_run_once_and_that_slurm_leaves_without_its_script_is_e
     assert world.ports.fake.cancelled == ["job-a"] and not world.ports.fake.requeued
 
 
+def test_a_job_that_ended_with_its_only_node_had_no_other_one() -> None:
+    world = World()
+    world.workflow()
+    world.register("a", nodes=("n1",), requeue=RequeueSaid.NO)
+    world.ports.fake.put("job-a", JobState.NODE_FAIL, raw_state="NODE_FAIL")
+    world.wait(60)
+    assert world.task("a").reason.endswith("NODE_FAIL; the job had no node besides n1")
+
+
 @pytest.mark.parametrize("state", [JobState.NODE_FAIL, JobState.CANCELLED, JobState.COMPLETED])
 def test_how_a_job_ended_under_its_isolator_its_scheduler_says(state: JobState) -> None:
     """A node that went down took the batch shell first: its isolator called the task cancelled."""

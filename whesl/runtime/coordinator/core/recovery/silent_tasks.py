@@ -257,6 +257,8 @@ def ended_unheard(
     if lost and became is TaskState.COMPLETED:
         became = TaskState.FAILED
         reason += f"; {', '.join(lost)} {'were' if len(lost) > 1 else 'was'} lost while the task used it"
+    elif state is JobState.NODE_FAIL and len(entry.nodes) == 1:
+        reason += f"; the job had no node besides {entry.nodes[0]}"
     transition.finished(entry, became, code, reason, ToldBy.SCHEDULER)
     transition.say(f"{entry.id}: {became.value}: {reason}")
     dependent_reconfiguration.tell_of_failure(transition, entry)
