@@ -382,7 +382,7 @@ def test_ten_thousand_nodes_fit_into_a_variable_and_an_argument() -> None:
     assert subprocess.run(["env"], env=told, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def test_tasks_in_an_order_are_left_to_srun_while_all_nodes_are_there() -> None:
-    """A node for each of 20,000 tasks was one argument, too long for execve(2)."""
+def test_many_tasks_in_an_order_are_left_to_srun_while_all_nodes_are_there() -> None:
+    """A node for each of 40,000 tasks was one argument, too long for execve(2)."""
     environ = {**NO_SPARES, "WHESL_RESTART_COUNT": "0", "SLURM_HOSTFILE": "/hosts"}
-    assert srun("-n20000 ./app", environ, read=lambda _: "n03\nn01\n" * 10_000) == "-n20000 ./app"
+    assert srun("-n40000 ./app", environ, read=lambda _: "n03\nn01\n" * 20_000) == "-n40000 ./app"

@@ -24,7 +24,7 @@ from whesl.managers.resource.launcher_shims.launcher_options import (
     parse_srun,
     parts,
 )
-from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, TOKEN, Nodes, told
+from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, LONG, TOKEN, Nodes, told
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -213,13 +213,13 @@ def placement(
     if not available:
         return None
     if named is not None and _arbitrary(line, environ):
-        if not (nodes.hidden or nodes.overlap):
-            return None
         # An arbitrary distribution lists a node for each task, in the order of the tasks. Newer sruns refuse
         # a number of nodes beside it.
         usable = frozenset(available)
         tasks = [node for node in nodes.translate(named) if node in usable]
         count = [f"--nodes={len(set(tasks))}"] if line.has("nodes") else []
+        if len(",".join(tasks)) > LONG and not (nodes.hidden or nodes.overlap):
+            return None
         said = [] if line.has("distribution") else ["--distribution=arbitrary"]
         return [*count, *said, f"--nodelist={told(tasks)}"] if tasks else None
     wanted = node_count(line, environ, named, len(available))
