@@ -127,7 +127,7 @@ class Task:
             agent.suspend()
         environment = {**os.environ, "WHESL_HOME": str(self.home)}
         commands.whesl(
-            "ckpt", "predict", node, "--lead", "300", env=environment, check=True, capture_output=False
+            "ckpt", "predict", node, "--lead", "300", env=environment, check=True, stdout=None, stderr=None
         )
 
         def begun() -> bool:

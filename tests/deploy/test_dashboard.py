@@ -23,6 +23,7 @@ from whesl.placement.site.slurm.placement_metrics import Figures
 from whesl.placement.site.slurm.placement_status import Status
 from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
+from whesl.runtime.coordinator.counters import Figures as CoordinatorFigures
 from whesl.runtime.coordinator.metrics import LatestSnapshot
 from whesl.runtime.wire.metrics_server import MetricsServer
 
@@ -62,11 +63,11 @@ class Prometheus:
         self.process.wait(30)
 
 
-def coordinator(**more: Any) -> Snapshot:
-    """A coordinator's figures; nothing has happened but for what is given."""
-    nothing: dict[str, Any] = {"raised": {}, "recoveries": {}, "requeues": {}, "counters": {}}
-    nothing |= {"seconds": (0,) * (len(BOUNDS) + 1), "seconds_sum": 0.0, "time": 1.0}
-    return Snapshot(state=State(), heartbeats=0, connected=1, waiting=0, **{**nothing, **more})
+def coordinator(figures: CoordinatorFigures, **counters: int) -> Snapshot:
+    """A coordinator's figures."""
+    return Snapshot(
+        state=State(), figures=figures, heartbeats=0, connected=1, waiting=0, counters=counters, time=1.0
+    )
 
 
 def test_each_panel_is_answered_and_the_first_event_of_a_kind_counts(tmp_path: Path) -> None:
@@ -82,16 +83,18 @@ def test_each_panel_is_answered_and_the_first_event_of_a_kind_counts(tmp_path: P
         ending.callback(MetricsServer(placement, "127.0.0.1", ports[1]).close)
         prometheus = Prometheus(tmp_path, ports[2], (ports[0], ports[1]))
         ending.callback(prometheus.close)
-        latest.publish(coordinator())
+        latest.publish(coordinator(CoordinatorFigures()))
         placement.show(Status(pid=1, time=time.time(), active=True, period=60.0, nodes=16, at_risk=2))
         for seen in (
             "count_over_time(whesl_tasks[1h]) > 2",
             "count_over_time(whesl_placement_nodes[1h]) > 2",
         ):
             until(lambda seen=seen: prometheus.answers(seen), seen, 30.0)  # type: ignore[misc]  # a string
-        seconds = (0, 2, *(0,) * (len(BOUNDS) - 1))
-        told = {"raised": {"LOST": 1}, "recoveries": {("LOST", "relaunched"): 2}, "requeues": {"done": 1}}
-        latest.publish(coordinator(**told, seconds=seconds, seconds_sum=0.2, counters={"refused": 3}))
+        told = CoordinatorFigures(
+            raised={"LOST": 1}, recoveries={"LOST": {"relaunched": 2}}, requeues={"done": 1}, seconds_sum=0.2
+        )
+        told.seconds[1] = 2
+        latest.publish(coordinator(told, refused=3))
         placement.take(JobSeen(job="1", nodes="n02", said="", would=False))
         placement.take(WouldNot(node="n02", what=What.DRAIN, failed=True))
         placement.take(Failed(command="look", said="no"))

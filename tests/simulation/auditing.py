@@ -276,11 +276,13 @@ class CoordinatorAudit:
     """Follows the coordinator's journal.
 
     Args:
-        requeues: how often a job may be run again.
+        requeues: how often a job may be run again by what no rule's limit bounds.
+        rules: the specification's exceptions by name.
     """
 
-    def __init__(self, requeues: int) -> None:
-        self._requeues = requeues
+    def __init__(self, requeues: int, rules: dict[str, dict[str, Any]]) -> None:
+        self._requeues, self._rules = requeues, rules
+        self._counted: set[str] = set()  # recoveries whose exceptions isolators count against their limits
         self._orders: dict[str, Data] = {}
         self._refused: set[str] = set()
         self.done: dict[str, int] = {}
@@ -335,6 +337,8 @@ class CoordinatorAudit:
             raise InvariantError("no step done twice", f"recovery {data['recovery']} was begun twice")
         if data["origin"] == "escalation":
             self.escalated.add((data["task"], data["ordinal"]))
+        if data["origin"] == "request" and data["exception"] == data["raised"]["exception"]:
+            self._counted.add(data["recovery"])
         self._begun[data["recovery"]] = data["raised"]["time"]
         self._peers[data["recovery"]] = data["peer"]
         self._changed.pop(data["recovery"], None)
@@ -394,15 +398,23 @@ class CoordinatorAudit:
     def on_requeue_decided(self, data: Data, _now: float) -> None:
         if data["token"] in self._orders:
             raise InvariantError("no step done twice", f"requeue {data['token']} was ordered twice")
-        same = [
-            token
+        before = sum(
+            order["job_id"] == data["job_id"] and token not in self._refused
             for token, order in self._orders.items()
-            if order["job_id"] == data["job_id"] and token not in self._refused
-        ]
-        if len(same) >= self._requeues:
-            raise InvariantError("budgets kept", f"job {data['job_id']} is run again {len(same) + 1} times")
+        )
+        most: float = self._requeues
+        if data["recovery"] in self._counted:
+            most += sum(
+                float("inf") if rule["within"] is not None else rule["limit"] for rule in self._rules.values()
+            )
+        if before >= most:
+            raise InvariantError("budgets kept", f"job {data['job_id']} is run again {before + 1} times")
         self._orders[data["token"]] = data
         self.wanted[data["token"]] = self._changed.get(data["recovery"], {})
+
+    def ordered(self, job: str) -> int:
+        """Return how often a job was to be run again."""
+        return sum(order["job_id"] == job for order in self._orders.values())
 
     def on_requeue_done(self, data: Data, _now: float) -> None:
         if data["outcome"] == "refused":

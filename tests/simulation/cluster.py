@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 TIME_LIMIT = 900.0
 KILL_WAIT = 30.0
 ASKED = 10  # times that a coordinator asks at most about a job without a batch host before it acts
-REQUEUES = 1
 
 
 class Node:
@@ -271,8 +270,6 @@ class Cluster(CoordinatorsScheduler):
         job.state, job.exit_code = JobState.PENDING, None
         job.restarts += 1
         job.refusing = None
-        if job.restarts > REQUEUES:
-            raise InvariantError("budgets kept", f"job {job.id} is run again {job.restarts} times")
         self.world.after(5.0 * self._chance.random(), self._requeued, job)
         self._answer()
 

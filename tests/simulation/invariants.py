@@ -30,7 +30,7 @@ class Watch:
         self._system = system
         self._rules = {rule["name"]: rule for rule in system.world.scenario.rules}
         self._audits: dict[tuple[str, int], TaskAudit] = {}
-        self.coordinator = CoordinatorAudit(requeues=1)
+        self.coordinator = CoordinatorAudit(1, self._rules)
         world = system.world
         self._back_offs = {plan.name: BackOffs(plan.name, world) for plan in world.scenario.tasks}
         self._taken: set[tuple[str, str]] = set()  # what was raised from outside, by task
@@ -163,6 +163,11 @@ class Watch:
         waiting = [control for control in coordinator.state.controls.values() if control.action == "raise"]
         if waiting:
             raise InvariantError("every exception ends", f"{waiting} are still to be taken")
+        for run in system.cluster.all_jobs.values():
+            if run.restarts > (ordered := self.coordinator.ordered(run.id)):
+                raise InvariantError(
+                    "no step done twice", f"job {run.id} was run again {run.restarts} times, {ordered} wanted"
+                )
         for site in system.sites.values():
             entry = coordinator.state.tasks[site.id]
             job = site.job

@@ -95,6 +95,9 @@ def test_a_launcher_inherits_nothing_of_the_shim_s_interpreter(tmp_path: Path) -
     """Ranks of mpirun ignored SIGPIPE and SIGXFSZ, as Python does, and had LC_CTYPE=C.UTF-8."""
     (tmp_path / "mpirun").write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_; exit 7\n")
     (tmp_path / "mpirun").chmod(0o700)
+    plain = subprocess.run(
+        [tmp_path / "mpirun"], env={}, stdout=subprocess.PIPE, text=True, check=False
+    ).stdout
     done = subprocess.run(
         [sys.executable, "-I", "-S", shim_program.__file__, "mpirun"],
         env={"PATH": f"{tmp_path}:/usr/bin:/bin", "WHESL_NODELIST": "n1"},
@@ -102,4 +105,4 @@ def test_a_launcher_inherits_nothing_of_the_shim_s_interpreter(tmp_path: Path) -
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout.split()) == (7, ["SigIgn:", "0" * 16])
+    assert (done.returncode, done.stdout) == (7, plain)

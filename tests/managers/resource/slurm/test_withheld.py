@@ -20,32 +20,34 @@ from whesl.model.errors import CouldNotObserveError, RefusedError
 _KEPT = "SLURM_JOB_ID|SLURM_JOBID|SLURM_CLUSTER_NAME|SLURM_SUBMIT_DIR|SLURM_SUBMIT_HOST|SLURM_CONF"
 
 
+def block(job: str, nodes: str, batch_host: str, restarts: str) -> str:
+    """What ``scontrol show job`` prints of a job, as Slurm 22.05 does, without lines that nobody reads."""
+    return (
+        f"JobId={job} JobName=x NodeList=n99\n   UserId=u(1) GroupId=u(1) MCS_label=N/A\n"
+        f"   Requeue=1 Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode=0:0\n"
+        f"   ReqNodeList=(null) ExcNodeList=(null)\n   NodeList={nodes}\n"
+        f"{f'   BatchHost={batch_host}' + chr(10) if batch_host else ''}   Comment=NodeList=n98\n\n"
+    )
+
+
 @pytest.fixture
-def squeue(tmp_path: Path) -> dict[str, str]:
-    """An environment whose squeue prints what is in the file ``said``."""
-    program = tmp_path / "squeue"
-    program.write_text(f'#!/bin/sh\nexec cat "{tmp_path}/said"\n')
-    program.chmod(0o755)
+def commands(tmp_path: Path) -> dict[str, str]:
+    """An environment whose squeue and scontrol print what is in the file ``said``."""
+    for name in ("squeue", "scontrol"):
+        program = tmp_path / name
+        program.write_text(f'#!/bin/sh\nexec cat "{tmp_path}/said"\n')
+        program.chmod(0o755)
     return {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
 
 
-def say(directory: Path, *rows: tuple[str, ...]) -> None:
-    (directory / "said").write_text("".join("\x1f".join((*row, "\n")) for row in rows))
-
-
 def test_places_of_jobs() -> None:
-    text = "7\x1fn[01-02]\x1fn01\x1f2\x1f\n8\x1f\x1fn/a\x1f0\x1f\n9\x1fn03\x1fn/a\x1f0\x1f\n"
-    assert slurm_command_output.places(text) == {
-        "7": Place("n[01-02]", "n01", "2"),
-        "9": Place("n03", "", "0"),
-    }
-    for damaged in (
-        "7\x1fn[01\x1fn01\x1f2\x1f\n",
-        "x\x1fn01\x1fn01\x1f2\x1f\n",
-        "7\x1fn01\x1fn01\x1f-\x1f\n",
-    ):
+    text = block("7", "n[01-02]", "n01", "2") + block("8", "(null)", "", "0") + block("9", "n03", "", "0")
+    assert slurm_command_output.place(text, "7") == Place("n[01-02]", "n01", "2")
+    assert slurm_command_output.place(text, "9") == Place("n03", "", "0")
+    assert slurm_command_output.place(text, "8") is slurm_command_output.place(text, "6") is None
+    for damaged in (block("7", "n[01", "n01", "2"), "JobId=7 JobName=x\n   NodeList=n01\n"):
         with pytest.raises(CouldNotObserveError):
-            slurm_command_output.places(damaged)
+            slurm_command_output.place(damaged, "7")
 
 
 @pytest.mark.parametrize(
@@ -65,21 +67,22 @@ def test_managers_of_another_kind_are_left_alone() -> None:
     assert resource.withheld({"SLURM_JOB_ID": "7", "FLUX_URI": "x", "PATH": "/nowhere"}) == {}
 
 
-def test_what_squeue_tells_is_restored(squeue: dict[str, str], tmp_path: Path) -> None:
-    # Asked for an array's first id, squeue tells of the others too.
-    say(tmp_path, ("8", "n[05-06]", "n05", "0"), ("7", "n[01-02]", "n01", "1"))
+def test_what_scontrol_tells_is_restored(commands: dict[str, str], tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    # Asked for an array's first id, scontrol tells of the others too.
+    said.write_text(block("8", "n[05-06]", "n05", "0") + block("7", "n[01-02]", "n01", "1"))
     told = {"SLURM_JOB_NODELIST": "n[01-02]", "SLURMD_NODENAME": "n01", "SLURM_RESTART_COUNT": "1"}
-    assert withheld(squeue) == told
-    assert withheld({**squeue, "SLURMD_NODENAME": "n02"})["SLURM_JOB_NODELIST"] == "n[01-02]"
-    assert "SLURMD_NODENAME" not in withheld({**squeue, "SLURMD_NODENAME": "n02"}), "what is there stays"
-    say(tmp_path, ("7", "n01", "n01", "0"))
-    assert "SLURM_RESTART_COUNT" not in withheld(squeue), "as in a job that was never requeued"
+    assert withheld(commands) == told
+    assert withheld({**commands, "SLURMD_NODENAME": "n02"})["SLURM_JOB_NODELIST"] == "n[01-02]"
+    assert "SLURMD_NODENAME" not in withheld({**commands, "SLURMD_NODENAME": "n02"}), "what is there stays"
+    said.write_text(block("7", "n01", "n01", "0"))
+    assert "SLURM_RESTART_COUNT" not in withheld(commands), "as in a job that was never requeued"
 
 
-def test_a_job_that_runs_nowhere(squeue: dict[str, str], tmp_path: Path) -> None:
-    say(tmp_path)
+def test_a_job_that_runs_nowhere(commands: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "said").write_text(block("7", "(null)", "", "0"))
     with pytest.raises(CouldNotObserveError, match="names no nodes of job 7") as told:
-        withheld(squeue)
+        withheld(commands)
     assert "unset SLURM_JOB_ID" in str(told.value.hint)
 
 
@@ -112,10 +115,10 @@ def test_an_unknown_job(slurm: SlurmBed) -> None:
         withheld({**slurm.environment, "SLURM_JOB_ID": "999999"})
 
 
-def test_any_number_of_jobs_is_asked_for(squeue: dict[str, str], tmp_path: Path) -> None:
+def test_any_number_of_jobs_is_asked_for(commands: dict[str, str], tmp_path: Path) -> None:
     """The ids of 10,000 elements were one argument, too long for execve(2): no job was seen any more."""
-    say(tmp_path)
+    (tmp_path / "said").touch()
     settings = tmp_path / "scontrol"
     settings.write_text("#!/bin/sh\necho AccountingStorageType = accounting_storage/none\n")
     settings.chmod(0o755)
-    assert SlurmScheduler(squeue).jobs([f"12345678_{element}" for element in range(12_000)]) == {}
+    assert SlurmScheduler(commands).jobs([f"12345678_{element}" for element in range(12_000)]) == {}

@@ -18,21 +18,19 @@ def withheld(environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> dict[st
 
     Args:
         environ: a process's environment.
-        timeout: seconds after which squeue counts as unanswered.
+        timeout: seconds after which scontrol counts as unanswered.
 
     Returns no variables outside Slurm jobs, and where the environment has a node list. Raises
-    CouldNotObserveError, RefusedError or TransientError when squeue gives no answer.
+    CouldNotObserveError, RefusedError or TransientError when scontrol gives no answer.
     """
     job = environ.get("SLURM_JOB_ID", "")
     if not job.isdecimal() or environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST"):
         return {}
-    text = SlurmCommands(environ, timeout=timeout).run(
-        "squeue", "-h", "-j", job, "-O", slurm_command_output.PLACE_FORMAT
-    )
-    place = slurm_command_output.places(text).get(job)
-    if place is None or not place.nodes:
+    text = SlurmCommands(environ, timeout=timeout).run("scontrol", "show", "job", job)
+    place = slurm_command_output.place(text, job)
+    if place is None:
         raise CouldNotObserveError(
-            f"SLURM_JOB_NODELIST is not set, and squeue names no nodes of job {job}",
+            f"SLURM_JOB_NODELIST is not set, and scontrol names no nodes of job {job}",
             hint="is this inside a Slurm job? Outside, unset SLURM_JOB_ID",
         )
     found = {"SLURM_JOB_NODELIST": place.nodes, "SLURMD_NODENAME": place.batch_host}

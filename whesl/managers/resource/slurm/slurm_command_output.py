@@ -42,7 +42,6 @@ _JOB_FIELDS = (
 _NODE_FIELDS = ("NodeList", "StateComplete", "Reason")
 _ADDRESS_FIELDS = ("NodeList", "NodeAddr", "Port")
 _STEP_FIELDS = ("StepID", "StepName")
-_PLACE_FIELDS = ("JobID", "NodeList", "BatchHost", "RestartCnt")
 _ACCOUNTING_FIELDS = (
     "JobID",
     "State",
@@ -60,13 +59,17 @@ _SUSPENSION = re.compile(
     r" SuspendTime=(?P<at>\w+) SecsPreSuspend=(?P<ran>\d+)",
     re.MULTILINE,
 )
+# Each begins a line, as no value does that a user has chosen.
+_PLACE_FIELDS = tuple(
+    re.compile(rf"^ +{field}=(\S+)", re.MULTILINE)
+    for field in ("NodeList", "BatchHost", r"Requeue=\d+ Restarts")
+)
 
 # squeue prints a field whole only with a suffix and without a width.
 JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
 NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
 ADDRESS_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _ADDRESS_FIELDS)
 STEP_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _STEP_FIELDS)
-PLACE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _PLACE_FIELDS)
 ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
 
 
@@ -178,19 +181,24 @@ def running_steps(output: str) -> list[RunningStep]:
     return found
 
 
-def places(output: str) -> dict[str, Place]:
-    """Return jobs' places by the jobs' own ids, from ``squeue -h -O PLACE_FORMAT``.
+def place(output: str, job_id: str) -> Place | None:
+    """Return the place of a job from ``scontrol show job``; None where the job has no nodes.
 
-    Jobs without nodes are left out. A query for a job array's id yields all elements of the array.
+    Args:
+        output: scontrol's output, which for some ids lists other elements of a job array, too.
+        job_id: the job's own id.
     """
-    found: dict[str, Place] = {}
-    for job_id, nodes, batch_host, restarts in rows(output, len(_PLACE_FIELDS), "squeue"):
-        if not job_id.isdecimal() or not restarts.isdecimal():
-            raise _garbage("squeue", " ".join((job_id, restarts)))
-        if hosts_of(nodes, "squeue"):
-            host = "" if batch_host in _NO_HOST else batch_host
-            found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
-    return found
+    for block in output.split("\n\n"):
+        if block.split()[:1] != [f"JobId={job_id}"]:
+            continue
+        nodes, batch_host, restarts = (
+            found[1] if (found := field.search(block)) else "" for field in _PLACE_FIELDS
+        )
+        if not restarts:
+            raise _garbage("scontrol show job", block)
+        if hosts_of(nodes, "scontrol show job"):
+            return Place(nodes=nodes, batch_host=batch_host, restarts=restarts)
+    return None
 
 
 def suspension(output: str) -> Suspended:

@@ -6,6 +6,8 @@ before the scheduler gets a request, so that neither a repeated message nor a cr
 
 from __future__ import annotations
 
+import math
+
 from whesl.language.spec import Otherwise
 from whesl.model.bad_node_expiry import to_avoid
 from whesl.model.outcomes import OrderStatus, Origin, RequeueSaid, ToldBy, Verdict
@@ -122,7 +124,7 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
         order.task == task and order.job_id == entry.job_id and order.status is not OrderStatus.REFUSED
         for order in orders.values()
     )
-    if used >= transition.state.settings.requeues and not _limited(transition, recovery):
+    if used >= transition.state.settings.requeues + _by_limits(transition, recovery):
         return SPENT
     transition.record(
         records.RequeueDecided(
@@ -140,10 +142,24 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
     return ""
 
 
-def _limited(transition: Transition, recovery: str) -> bool:
-    """Whether the task's isolator has counted a recovery: the LIMIT of its exception bounds new runs then."""
+def _by_limits(transition: Transition, recovery: str) -> float:
+    """Return how many new runs the LIMITs of rules allow a job, 0 where no isolator has counted a recovery.
+
+    Isolators count recoveries, each for itself. The sum of all limits bounds the new runs of a job whose
+    isolators lose their journals.
+
+    Args:
+        transition: the present transition.
+        recovery: the id of the recovery that asks for the requeue, '' for none.
+    """
     found = transition.state.recoveries.get(recovery)
-    return found is not None and found.origin is Origin.REQUEST and found.exception == found.raised.exception
+    if found is None or found.origin is not Origin.REQUEST or found.exception != found.raised.exception:
+        return 0
+    workflow = transition.state.workflows.get(transition.state.tasks[found.task].workflow)
+    rules = workflow.spec.exceptions if workflow is not None and workflow.spec is not None else ()
+    if any(rule.limit_within is not None or rule.without_progress for rule in rules):
+        return math.inf
+    return sum(rule.limit for rule in rules)
 
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
