@@ -73,7 +73,7 @@ _CANCELS = (
     outside("cancelled-children", _CHILD + "i=0; while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait\n", scancel()),
     outside("full-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _CHILD + "while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait $child; wait $child; echo $? >> signals\n", scancel("-f", "-s", "USR1"), volatile=("file:signals", "file:slurm-*")),
     outside("batch-signal", "trap 'echo script got USR1 >> signals; kill $child; exit 3' USR1\n" + _CHILD + "while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait $child; wait $child; echo $? >> signals\n", scancel("-b", "-s", "USR1")),
-    outside("step-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; echo $? >> signals\n", scancel("-s", "USR1")),
+    outside("step-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; echo $? >> signals\n", scancel("-s", "USR1"), volatile=("file:slurm-*",)),  # a shell tells of a sleep that dies, if one runs
     outside("step-cancelled", _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; echo $? > status\n", Act(when=When.MARK, mark="ready", do=("scancel", "{job}.0")), managers=SLURM, volatile=("file:slurm-*", "messages:*")),
     outside("step-full", "trap 'echo script got USR1 >> signals' USR1\n" + _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; wait $step; echo $? > status\n", scancel("-f", "-s", "USR1"), volatile=("file:signals",)),
     outside("cancelled-with-step", _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait\n", scancel()),
