@@ -64,8 +64,8 @@ PLACES = (
     ),
     # What looks like a place and is none.
     (
-        "HDF5-DIAG: Error detected in HDF5 (1.14.2) thread 0:\n   - File   : /work/met/SITE.h5",
-        {"node": None, "path": "/work/met/SITE.h5"},
+        "HDF5-DIAG: Error detected in HDF5 (1.14.2) thread 0:\n   - File   : /scratch/met/SITE.h5",
+        {"node": None, "path": "/scratch/met/SITE.h5"},
     ),
     ("(Worker pid=9, ip=10.1.1.7) mlx5: host_unknown: got completion with error:", {"node": "10.1.1.7"}),
     (

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.equipment.nfsbed import NfsBed
+from tests.runtime.isolator import started_runner
 from tests.waiting import until
 from whesl.files import hanging_file_system
-from whesl.runtime.isolator.launch import home_watch, program_runner, runner_start, unwatched_command
+from whesl.runtime.isolator.launch import home_watch, program_runner, unwatched_command
 from whesl.runtime.wire import keys
 from whesl.runtime.wire.private_directory import HomeError
 
@@ -57,23 +58,13 @@ def test_the_keeper_learns_the_end_while_the_status_cannot_be_written(
 ) -> None:
     """The program had ended, its runner waited for the file server, and ``whesl exec`` waited with it."""
     directory = bed.at("node") / "task"
-    (directory / "attempt-1").mkdir(parents=True)
     status = directory / "attempt-1/status"
-    status.write_bytes(program_runner.STATUS_PENDING)
     monkeypatch.setattr(home_watch, "LOOK", 0.0)
     monkeypatch.setattr(home_watch, "SILENT_LOOK", 0.0)
     monkeypatch.setattr(home_watch, "SILENCE", 0.0)
     go = tmp_path / "go"
-    runner = runner_start.start(
-        ("/bin/sh", "-c", f"while [ ! -e {go} ]; do sleep 0.02; done; kill -TERM $$"),
-        status=str(status),
-        stdin="",
-        stdin_offset=0,
-        stdout=str(tmp_path / "out"),
-        stderr=str(tmp_path / "out"),
-        workdir=str(tmp_path),
-        environment={**os.environ, runner_start.TOKEN_VARIABLE: "t.1"},
-    )
+    waits = f"while [ ! -e {go} ]; do sleep 0.02; done; kill -TERM $$"
+    runner = started_runner.begin("/bin/sh", "-c", waits, status=status, place=tmp_path)
     until(lambda: status.read_bytes().startswith(b"run"), "the program", PATIENCE)
     watch = home_watch.HomeWatch(str(directory))
     bed.change("node", stalled=True)

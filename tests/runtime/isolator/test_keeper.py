@@ -14,10 +14,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.runtime.isolator import started_runner
 from tests.waiting import until
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
-from whesl.runtime.isolator.launch import program_runner, runner_start, signal_delivery
+from whesl.runtime.isolator.launch import program_runner, signal_delivery
 from whesl.runtime.isolator.launch.isolator_keeper import Keeper
 from whesl.runtime.isolator.launch.signal_delivery import ENDING
 from whesl.runtime.node_agent.fencing import attempt_processes
@@ -175,22 +176,13 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     status.parent.mkdir()
     status.write_bytes(program_runner.STATUS_PENDING)
     assert program_runner.running(str(tmp_path)) == 0
-    started = runner_start.start(
-        ["sleep", "60"],
-        status=str(status),
-        stdin="",
-        stdin_offset=0,
-        stdout=str(tmp_path / "out"),
-        stderr=str(tmp_path / "out"),
-        workdir=str(tmp_path),
-        environment={**os.environ, runner_start.TOKEN_VARIABLE: "token"},
-    )
+    started = started_runner.begin("sleep", "60", status=status, place=tmp_path)
     try:
         until(lambda: status.read_bytes() != program_runner.STATUS_PENDING, "the runner", 30.0)
         assert program_runner.running(str(tmp_path)) == started.pid
         assert program_runner.running(str(tmp_path / "other")) == 0
     finally:
-        attempt_processes.end_at_once("token", started.pid)
+        attempt_processes.end_at_once(started_runner.TOKEN, started.pid)
         started.wait()
 
 
@@ -214,17 +206,8 @@ def test_a_signal_that_came_before_the_program_s_end_is_what_ends_it(
     With proctrack/pgid the plain batch shell died of the signal, and the wrapped one was told as completed.
     """
     status, ready = tmp_path / "status", tmp_path / "ready"
-    status.write_bytes(program_runner.STATUS_PENDING)
-    runner = runner_start.start(
-        ("/bin/sh", "-c", f"{before}: > {ready}; exec sleep 600"),
-        status=str(status),
-        stdin="",
-        stdin_offset=0,
-        stdout=str(tmp_path / "out"),
-        stderr=str(tmp_path / "out"),
-        workdir=str(tmp_path),
-        environment={**os.environ, runner_start.TOKEN_VARIABLE: "t.1"},
-    )
+    words = f"{before}: > {ready}; exec sleep 600"
+    runner = started_runner.begin("/bin/sh", "-c", words, status=status, place=tmp_path)
     until(ready.exists, "the program", 30.0)
     keeper = alone(tmp_path)
     monkeypatch.setattr(program_runner, "running", lambda _: runner.pid)

@@ -91,9 +91,8 @@ class Tail:
         line ``since``. This is 0 for a line whose words tell that it is work.
         """
         kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
-        often: dict[
-            str, list[int]
-        ] = {}  # the lines at which a form was printed, up to the one that made it work
+        # The lines at which a form was printed, up to the one from which it counts as work.
+        often: dict[str, list[int]] = {}
         for number, content in self.lines():
             key = content.translate(NO_DIGITS)
             kind = kinds.get(key)

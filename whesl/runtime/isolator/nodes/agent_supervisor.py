@@ -126,9 +126,8 @@ class Agents:
         self._revived: dict[str, list[Step]] = {}
         self._began = now
         self._relaunch: float | None = None
-        self._again: dict[str, Step | None] | None = (
-            None  # the second common step of each node without an agent
-        )
+        # The second step, common to several, of each node without an agent; None before it is started.
+        self._again: dict[str, Step | None] | None = None
         self._complained = False
         # A thread of its own: a look at a node's daemon may neither block the event loop nor wait behind
         # other questions to the resource manager.
