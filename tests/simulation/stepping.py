@@ -35,9 +35,6 @@ class _Ports:
         """See the ports of operations."""
         return CommandResult(status=0)
 
-    def checkpoint(self, what: str) -> None:
-        """See the ports of operations."""
-
 
 def carry_out(
     state: State, index: int, chance: random.Random, failing: float, busy: frozenset[str] = frozenset()

@@ -439,16 +439,15 @@ def test_names_that_are_no_text_can_be_told() -> None:
     assert said(OSError(28, "No space left on device", os.fsdecode(b"\xff"))) == told
 
 
-def test_an_interrupted_step_cleans_up(bed: Bed) -> None:
+def test_an_interrupted_step_cleans_up(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     bed.file("w/a", b"a", age=0)
 
-    class Stopping(HostPorts):
-        def checkpoint(self, what: str) -> None:
-            if what == "part complete":
-                raise InterruptedError(4, "stopped")
+    def stopped(*_: object, **__: object) -> None:
+        raise InterruptedError(4, "stopped")
 
+    monkeypatch.setattr(os, "link", stopped)
     with pytest.raises(RecoveryError, match="stopped"):
-        execute(bed.step(), bed.context(), Stopping(bed.state))
+        execute(bed.step(), bed.context(), HostPorts(bed.state))
     assert leftovers(bed.new) == []
     assert not (bed.new / "w/a").exists()
 

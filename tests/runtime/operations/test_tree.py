@@ -16,7 +16,7 @@ from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation import copying
 from whesl.runtime.operations.relocation.copying import copy_file, replace_by_link, same_content
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind
-from whesl.runtime.operations.relocation.safe_tree import Tree, entry_at, make_link, make_root, no_checkpoint
+from whesl.runtime.operations.relocation.safe_tree import Tree, entry_at, make_link, make_root
 
 TOKEN = "0123456789abcdef"
 
@@ -37,8 +37,8 @@ class Pair:
         assert entry is not None
         return entry
 
-    def copy(self, entry: Entry, checkpoint: Callable[[str], None] = no_checkpoint, **how: Any) -> None:
-        copy_file(entry, self.source, self.target, TOKEN, checkpoint, **how)
+    def copy(self, entry: Entry, **how: Any) -> None:
+        copy_file(entry, self.source, self.target, TOKEN, **how)
 
 
 @pytest.fixture
@@ -49,15 +49,23 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
     os.close(made.target)
 
 
-def when(moment: str, act: Callable[[], object]) -> Callable[[str], None]:
-    """A checkpoint that does something once, at one moment."""
-    left = [act]
+Before = Callable[[str, Callable[[], object]], None]
 
-    def checkpoint(what: str) -> None:
-        if what == moment and left:
-            left.pop()()
 
-    return checkpoint
+@pytest.fixture
+def before(monkeypatch: pytest.MonkeyPatch) -> Before:
+    """Have something done before each call of one function of ``os``."""
+
+    def have(name: str, act: Callable[[], object]) -> None:
+        real = getattr(os, name)
+
+        def call(*args: Any, **how: Any) -> Any:
+            act()
+            return real(*args, **how)
+
+        monkeypatch.setattr(os, name, call)
+
+    return have
 
 
 @pytest.fixture(params=[True, False], ids=["hard-links", "no-hard-links"])
@@ -73,10 +81,11 @@ def hard_links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("hard_links")
-def test_a_file_that_appears_meanwhile_is_not_overwritten(pair: Pair) -> None:
+def test_a_file_that_appears_meanwhile_is_not_overwritten(pair: Pair, before: Before) -> None:
     entry = pair.entry()
+    before("link", lambda: (pair.new / "f").write_bytes(b"theirs"))
     with pytest.raises(FileExistsError):
-        pair.copy(entry, when("part complete", lambda: (pair.new / "f").write_bytes(b"theirs")))
+        pair.copy(entry)
     assert (pair.new / "f").read_bytes() == b"theirs"
     assert (pair.old / "f").read_bytes() == b"original"
     assert leftovers(pair.new) == []
@@ -100,25 +109,25 @@ def test_only_the_expected_link_is_replaced(pair: Pair) -> None:
     assert (pair.new / "g").readlink() == Path("another")
 
 
-def test_a_file_that_is_written_to_without_end_is_told(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_written_to_without_end_is_told(
+    pair: Pair, before: Before, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(copying, "COPY_AGAIN", (0.0, 0.0))
     written = itertools.count(20)
     entry = pair.entry()
-
-    def write(point: str) -> None:
-        if point == "part grows":
-            (pair.old / "f").write_bytes(b"x" * next(written))
-
+    before("fchmod", lambda: (pair.old / "f").write_bytes(b"x" * next(written)))
     with pytest.raises(RecoveryError, match="written to while"):
-        pair.copy(entry, write)
+        pair.copy(entry)
     assert list(pair.new.iterdir()) == []
     assert next(written) == 23
 
 
-def test_a_file_whose_last_lines_come_late_is_copied_again(pair: Pair) -> None:
+def test_a_file_whose_last_lines_come_late_is_copied_again(pair: Pair, before: Before) -> None:
     """Flux's shell wrote a task's last output while its file was copied, and the recovery was given up."""
-    late = when("part grows", lambda: (pair.old / "f").write_bytes(b"longer than before"))
-    pair.copy(pair.entry(), late)
+    late = [b"longer than before"]
+    entry = pair.entry()
+    before("fchmod", lambda: late and (pair.old / "f").write_bytes(late.pop()))
+    pair.copy(entry)
     assert (pair.new / "f").read_bytes() == b"longer than before"
     assert leftovers(pair.new) == []
 
@@ -135,17 +144,17 @@ def test_a_file_that_is_swapped_for_a_link_is_not_followed(pair: Pair, tmp_path:
 
 
 def test_a_link_that_appears_meanwhile_is_not_overwritten(pair: Pair) -> None:
-    make_link(b"t", pair.target, b"l", no_checkpoint)
-    make_link(b"t", pair.target, b"l", no_checkpoint)
+    make_link(b"t", pair.target, b"l")
+    make_link(b"t", pair.target, b"l")
     with pytest.raises(FileExistsError):
-        make_link(b"other", pair.target, b"l", no_checkpoint)
+        make_link(b"other", pair.target, b"l")
     assert (pair.new / "l").readlink() == Path("t")
 
 
 def test_an_original_that_changed_is_kept(pair: Pair) -> None:
     entry = pair.entry()
     (pair.old / "f").write_bytes(b"longer than before")
-    assert replace_by_link(entry, pair.source, b"/new/f", TOKEN, no_checkpoint) == "kept"
+    assert replace_by_link(entry, pair.source, b"/new/f", TOKEN) == "kept"
     assert (pair.old / "f").read_bytes() == b"longer than before"
 
 
@@ -156,7 +165,7 @@ def test_an_original_is_removed_where_a_link_has_no_room(pair: Pair, monkeypatch
         raise OSError(errno.EDQUOT, "full")
 
     monkeypatch.setattr(os, "symlink", full)
-    assert replace_by_link(entry, pair.source, b"/new/f", TOKEN, no_checkpoint) == "removed"
+    assert replace_by_link(entry, pair.source, b"/new/f", TOKEN) == "removed"
     assert list(pair.old.iterdir()) == []
 
 

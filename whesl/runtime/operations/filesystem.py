@@ -25,7 +25,7 @@ from whesl.runtime.operations.recovery_step_progress import Progress, ProgressFi
 from whesl.runtime.operations.relocation import mirror_plan, target_probe
 from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths
-from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.runtime.operations.relocation.safe_tree import Tree, make_root
 from whesl.runtime.operations.relocation.target_probe import UnsuitableError, check_room
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 
@@ -37,7 +37,6 @@ def replace(
     arguments: FilesystemReplace,
     context: Context,
     directory: Path,
-    checkpoint: Checkpoint = no_checkpoint,
 ) -> StepResult:
     """Give the task another root in place of ``defaultpath``.
 
@@ -46,7 +45,6 @@ def replace(
         arguments: the candidates are tried in order.
         context: the task.
         directory: the task's directory, where the choice is recorded before the first change.
-        checkpoint: called between changes.
 
     Raises:
         RecoveryError: no candidate can be used (the text says why, for each), or the old root is unsafe.
@@ -66,7 +64,7 @@ def replace(
         dict.fromkeys(present.path(path) for path in _named(context, (arguments.defaultpath, current)))
     )
     for root in _order(arguments, progress):
-        replacement = _Replacement(step, arguments, context, current, root, named, checkpoint)
+        replacement = _Replacement(step, arguments, context, current, root, named)
         try:
             report = replacement.run(file, progress)
         except (UnsuitableError, RecoveryError, OSError) as error:
@@ -108,7 +106,6 @@ class _Replacement:
         current: str,
         root: str,
         named: tuple[str, ...],
-        checkpoint: Checkpoint,
     ) -> None:
         self._step = step
         self._arguments = arguments
@@ -116,7 +113,6 @@ class _Replacement:
         self._current = current
         self._root = root
         self._named = named
-        self._checkpoint = checkpoint
         self._token = token(step.id)
 
     def run(self, file: ProgressFile, progress: Progress) -> Report:
@@ -144,12 +140,11 @@ class _Replacement:
         policy = self._policy(source, target, repeat, roots(works))
         shift = context.set_ahead + target_probe.ahead(source, policy.workspace or (), self._token)
         policy = policy.dated(shift)
-        carrier = Carrier(source, target, policy, self._token, self._checkpoint)
+        carrier = Carrier(source, target, policy, self._token)
         if progress.chosen != self._root:
             needs = carrier.measure(works, context.attempt_started and context.attempt_started + shift)
             size = max(self._arguments.min_free, needs.copied + needs.produced)
             check_room(target, policy.workspace or (), size, needs.names + 1, self._token)
-            self._checkpoint("room checked")
             progress = Progress(chosen=self._root, rejected=progress.rejected)
             try:
                 file.write(progress)
@@ -160,12 +155,10 @@ class _Replacement:
                         f"linked, not moved: the choice could not be written down ({said(error)})"
                     )
                     policy = msgspec.structs.replace(policy, move=False)
-                    carrier = Carrier(source, target, policy, self._token, self._checkpoint)
-            self._checkpoint("choice written down")
+                    carrier = Carrier(source, target, policy, self._token)
         carrier.carry(works)
         if policy.move:
             file.write(Progress(chosen=self._root, moving=True, rejected=progress.rejected))
-            self._checkpoint("all copied")
             carrier.finish_moves()
         for name in ("linked", "copied", "moved", "copied_bytes"):
             setattr(report, name, getattr(report, name) + getattr(carrier.report, name))

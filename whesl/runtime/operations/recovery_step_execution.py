@@ -51,10 +51,6 @@ class Ports(Protocol):
         """
         ...
 
-    def checkpoint(self, what: str) -> None:
-        """Called between two changes of files; an exception ends the step, which may be run again."""
-        ...
-
 
 class HostPorts:
     """Ports of this host: commands run as children of this process.
@@ -91,9 +87,6 @@ class HostPorts:
         output = result.output.decode(errors="replace")
         return CommandResult(status=None if result.timed_out else result.status, output=output)
 
-    def checkpoint(self, what: str) -> None:
-        """Do nothing."""
-
 
 def execute(step: PlanStep, context: Context, ports: Ports) -> StepResult:
     """Carry out a step.
@@ -127,7 +120,7 @@ def _typed(step: PlanStep, kind: type[A]) -> A:
 
 _BUILT_IN: dict[tuple[str, str], Callable[[PlanStep, Context, Ports], StepResult]] = {
     (ResourceKind.FILESYSTEM, Operation.REPLACE): lambda step, context, ports: filesystem.replace(
-        step, _typed(step, args.FilesystemReplace), context, ports.directory, ports.checkpoint
+        step, _typed(step, args.FilesystemReplace), context, ports.directory
     ),
     (ResourceKind.FILESYSTEM, Operation.ADD): lambda step, context, _: filesystem.add(
         _typed(step, args.FilesystemChange), context

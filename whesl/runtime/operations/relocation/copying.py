@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from whesl.model.digest import blake2b
 from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, part_name
-from whesl.runtime.operations.relocation.safe_tree import Checkpoint, entry_at
+from whesl.runtime.operations.relocation.safe_tree import entry_at
 from whesl.runtime.operations.relocation.syscalls import rename_noreplace
 
 # Seconds of the pauses before further copies of a file that a program wrote to during the copy.
@@ -34,7 +34,6 @@ def copy_file(
     source: int,
     target: int,
     token: str,
-    checkpoint: Checkpoint,
     *,
     over: bytes | None = None,
     verify: bool = False,
@@ -49,7 +48,6 @@ def copy_file(
         source: descriptor of the file's directory.
         target: descriptor of the directory that gets the copy, under the same name.
         token: the recovery step's token, for the unfinished file's name.
-        checkpoint: called between changes.
         over: the text of a symbolic link that the copy may replace; None: none.
         verify: read the copy again and compare.
 
@@ -61,12 +59,12 @@ def copy_file(
     """
     for pause in COPY_AGAIN:
         try:
-            _copy_once(entry, source, target, token, checkpoint, over=over, verify=verify)
+            _copy_once(entry, source, target, token, over=over, verify=verify)
         except _ChangedError:
             time.sleep(pause)
         else:
             return
-    _copy_once(entry, source, target, token, checkpoint, over=over, verify=verify)
+    _copy_once(entry, source, target, token, over=over, verify=verify)
 
 
 class _ChangedError(RecoveryError):
@@ -78,7 +76,6 @@ def _copy_once(
     source: int,
     target: int,
     token: str,
-    checkpoint: Checkpoint,
     *,
     over: bytes | None,
     verify: bool,
@@ -92,14 +89,12 @@ def _copy_once(
         before = os.fstat(reader)
         if not stat.S_ISREG(before.st_mode) or before.st_ino != entry.inode:
             raise RecoveryError(f"{_shown(entry.name)} was replaced while it was copied")
-        checkpoint("before part")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part, dir_fd=target)
         try:
-            _fill_part(reader, before, part, target, checkpoint, verify=verify)
+            _fill_part(reader, before, part, target, verify=verify)
             if _version(os.fstat(reader)) != _version(before):
                 raise _ChangedError(f"{_shown(entry.name)} was written to while it was copied")
-            checkpoint("part complete")
             _publish(part, entry.name, target, over)
         except BaseException:
             # A half-written copy is removed after any error, since it would fill a full disk.
@@ -108,23 +103,17 @@ def _copy_once(
             raise
     finally:
         os.close(reader)
-    checkpoint("published")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(part, dir_fd=target)
     os.fsync(target)
-    checkpoint("copied")
 
 
-def _fill_part(
-    reader: int, status: os.stat_result, part: bytes, target: int, checkpoint: Checkpoint, *, verify: bool
-) -> None:
+def _fill_part(reader: int, status: os.stat_result, part: bytes, target: int, *, verify: bool) -> None:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     writer = os.open(part, flags, 0o600, dir_fd=target)
     try:
-        checkpoint("part made")
         for start, end in _data(reader, status.st_size):
             _copy_range(reader, writer, start, end)
-            checkpoint("part grows")
         os.ftruncate(writer, status.st_size)
         _copy_attributes(reader, writer)
         mode = stat.S_IMODE(status.st_mode)
@@ -252,7 +241,7 @@ def same_content(entry: Entry, source: int, target: int) -> bool:
             os.close(reader)
 
 
-def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoint: Checkpoint) -> str:
+def replace_by_link(entry: Entry, source: int, text: bytes, token: str) -> str:
     """Replace a copied file by a link to its copy; where the disk has no space for a link, remove the file.
 
     Returns the outcome for the old name: linked, removed, or kept (the file changed, or may not be removed).
@@ -262,20 +251,16 @@ def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoi
         source: descriptor of the file's directory.
         text: the link's text.
         token: the recovery step's token, 16 hexadecimal digits.
-        checkpoint: called between changes.
     """
     present = entry_at(source, entry.name)
     if present is None or present.kind is not Kind.FILE or _changed(present, entry):
         return "kept"
     part = part_name(token, entry.name)
-    checkpoint("before replacing the original")
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part, dir_fd=source)
         os.symlink(text, part, dir_fd=source)
-        checkpoint("link beside the original")
         os.rename(part, entry.name, src_dir_fd=source, dst_dir_fd=source)
-        checkpoint("original replaced")
         return "linked"
     except OSError:
         # A full file system may refuse even a link; removing the original frees the space.
@@ -285,12 +270,10 @@ def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoi
         os.unlink(entry.name, dir_fd=source)
     except OSError:
         return "kept"
-    checkpoint("original removed")
     try:
         os.symlink(text, entry.name, dir_fd=source)
     except OSError:
         return "removed"
-    checkpoint("link made after removal")
     return "linked"
 
 

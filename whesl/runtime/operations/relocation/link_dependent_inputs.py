@@ -11,20 +11,17 @@ from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.recovery_step_progress import token
 from whesl.runtime.operations.relocation import mirror_plan
 from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
-from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.runtime.operations.relocation.safe_tree import Tree, make_root
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 
 
-def prepare_dependent(
-    path_map: PathMap, named: Sequence[str], task: str, checkpoint: Checkpoint = no_checkpoint
-) -> Report:
+def prepare_dependent(path_map: PathMap, named: Sequence[str], task: str) -> Report:
     """Link the paths that a task names below old roots into the new roots, before the task starts.
 
     Args:
         path_map: the path map of the task's configuration.
         named: the paths that the task names (``named_paths``), by their old names.
         task: the task's id.
-        checkpoint: called between changes.
 
     Raises:
         RecoveryError: a new root cannot be used, or an unsafe directory is on the way.
@@ -50,7 +47,7 @@ def prepare_dependent(
                 wanted.setdefault((other.old, other.new), []).append(rel)
     try:
         for old, new in sorted(wanted, key=lambda pair: _last_used(pair[0], wanted[pair]), reverse=True):
-            _link_named(old, new, wanted[old, new], token(f"prepare {task}"), checkpoint, report)
+            _link_named(old, new, wanted[old, new], token(f"prepare {task}"), report)
     except OSError as error:
         raise RecoveryError(f"what {task} needs could not be linked: {said(error)}") from None
     return report
@@ -70,9 +67,7 @@ def _last_used(root: str, rels: Sequence[Rel]) -> float:
     return max(times)
 
 
-def _link_named(
-    old: str, new: str, rels: Sequence[Rel], name: str, checkpoint: Checkpoint, report: Report
-) -> None:
+def _link_named(old: str, new: str, rels: Sequence[Rel], name: str, report: Report) -> None:
     if not Path(old).is_dir():
         report.notes.append(f"{old} cannot be seen: nothing of it was linked")
         return
@@ -81,7 +76,7 @@ def _link_named(
         policy = Policy(
             old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
         )
-        carrier = Carrier(source, target, policy, name, checkpoint)
+        carrier = Carrier(source, target, policy, name)
         carrier.carry(works)
         report.linked += carrier.report.linked
         report.notes += carrier.report.notes

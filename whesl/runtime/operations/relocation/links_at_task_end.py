@@ -19,7 +19,7 @@ from whesl.runtime.operations.recovery_step_progress import token
 from whesl.runtime.operations.relocation import mirror_plan, target_probe
 from whesl.runtime.operations.relocation.copying import replace_by_link
 from whesl.runtime.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel
-from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, no_checkpoint
+from whesl.runtime.operations.relocation.safe_tree import Tree
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 
 
@@ -40,7 +40,6 @@ def put_up(
     task: str,
     since: Since,
     streams: Iterable[str] = (),
-    checkpoint: Checkpoint = no_checkpoint,
 ) -> Report:
     """Make links at the old places to the files that a successful task wrote at the new places.
 
@@ -55,7 +54,6 @@ def put_up(
         since: when the task began and when its files were moved.
         streams: files of the task's output, which stay, since the script around the task still writes to
             them.
-        checkpoint: called between changes.
 
     Returns the report: ``linked`` counts links; a note names each file that was kept despite a newer one.
     Raises RecoveryError: a root is unusable, or an unsafe directory is on the way.
@@ -72,7 +70,7 @@ def put_up(
         try:
             with Tree(old) as target, Tree(new) as source:
                 if source.identity != target.identity:
-                    _put_up(source, target, rels, task, since, kept, checkpoint, report)
+                    _put_up(source, target, rels, task, since, kept, report)
         except OSError as error:
             raise RecoveryError(f"{old} got no links to {new}: {said(error)}") from None
     return report
@@ -85,7 +83,6 @@ def _put_up(
     task: str,
     since: Since,
     kept: frozenset[tuple[int, int]],
-    checkpoint: Checkpoint,
     report: Report,
 ) -> None:
     name = token(f"output link {task}")
@@ -103,7 +100,7 @@ def _put_up(
         left_last=since.moved + old + _MARGIN,
         kept=kept,
     )
-    signs = _Signs(source, target, policy, name, checkpoint, meant)
+    signs = _Signs(source, target, policy, name, meant)
     signs.carry(works)
     report.linked += signs.report.linked
     report.notes += signs.report.notes
@@ -141,14 +138,11 @@ class _Signs(Carrier):
         target: the old root.
         policy: nothing is copied or moved.
         token: this task's.
-        checkpoint: called between changes.
         meant: which files.
     """
 
-    def __init__(
-        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint, meant: _Meant
-    ) -> None:
-        super().__init__(source, target, policy, token, checkpoint)
+    def __init__(self, source: Tree, target: Tree, policy: Policy, token: str, meant: _Meant) -> None:
+        super().__init__(source, target, policy, token)
         self._meant = meant
 
     def _apply(
@@ -179,7 +173,7 @@ class _Signs(Carrier):
         if present.uid != self._policy.user or not left:
             self._note(f"{place} is kept: it is not what this task's failed attempt left")
             return
-        how = replace_by_link(present, directory, text, self._token, self._checkpoint)
+        how = replace_by_link(present, directory, text, self._token)
         self.report.linked += how == "linked"
         if how != "linked":
             self._note(f"{place} was {how}: a newer one is in the new root")

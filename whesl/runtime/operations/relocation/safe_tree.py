@@ -2,7 +2,7 @@
 
 Every directory is reached by walking down from the root with O_NOFOLLOW, one component at a time, and has
 to belong to this user or root and not be writable by others. Every file appears under its name complete or
-not at all. ``checkpoint`` is called before and after each change, so that tests can kill in between.
+not at all.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ import grp
 import os
 import pwd
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from whesl.files.untrusted_path import planted
 from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, Rel, kind_of
-
-Checkpoint = Callable[[str], None]
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -32,10 +30,6 @@ class ForeignDirectoryError(RecoveryError):
     def __init__(self, message: str, rel: Rel) -> None:
         super().__init__(message, hint="use a directory of your own")
         self.rel = rel
-
-
-def no_checkpoint(_what: str) -> None:
-    """Do nothing between two changes."""
 
 
 class Tree:
@@ -237,7 +231,7 @@ def entry_at(parent: int, name: bytes) -> Entry | None:
     )
 
 
-def make_link(text: bytes, directory: int, name: bytes, checkpoint: Checkpoint) -> None:
+def make_link(text: bytes, directory: int, name: bytes) -> None:
     """Make a symbolic link; an equal existing link is no error.
 
     Raises FileExistsError when another entry has the name.
@@ -246,27 +240,21 @@ def make_link(text: bytes, directory: int, name: bytes, checkpoint: Checkpoint) 
         text: the link's text.
         directory: descriptor of the directory.
         name: the link's name.
-        checkpoint: called between changes.
     """
-    checkpoint("before link")
     try:
         os.symlink(text, name, dir_fd=directory)
     except FileExistsError:
         present = entry_at(directory, name)
         if present is None or present.kind is not Kind.LINK or present.text != text:
             raise
-    checkpoint("after link")
 
 
-def make_fifo(entry: Entry, directory: int, checkpoint: Checkpoint) -> None:
+def make_fifo(entry: Entry, directory: int) -> None:
     """Make a named pipe with the permissions of the original, unless an entry has the name.
 
     Args:
         entry: the original named pipe.
         directory: descriptor of the directory.
-        checkpoint: called between changes.
     """
-    checkpoint("before fifo")
     with contextlib.suppress(FileExistsError):
         os.mkfifo(entry.name, entry.mode & 0o777, dir_fd=directory)
-    checkpoint("after fifo")

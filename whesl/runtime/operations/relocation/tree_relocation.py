@@ -23,7 +23,6 @@ from whesl.runtime.operations.relocation.copying import (
 )
 from whesl.runtime.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel, decide
 from whesl.runtime.operations.relocation.safe_tree import (
-    Checkpoint,
     ForeignDirectoryError,
     Tree,
     entry_at,
@@ -151,17 +150,13 @@ class Carrier:
         target: the new root.
         policy: the rules for entries.
         token: the recovery step's token.
-        checkpoint: called between changes; an exception that it raises ends the work cleanly.
     """
 
-    def __init__(
-        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint
-    ) -> None:
+    def __init__(self, source: Tree, target: Tree, policy: Policy, token: str) -> None:
         self._source = source
         self._target = target
         self._policy = policy
         self._token = token
-        self._checkpoint = checkpoint
         self._copies: dict[tuple[int, int], Rel] = {}
         self._moved: list[tuple[Rel, Entry]] = []
         self.report = Report()
@@ -198,9 +193,7 @@ class Carrier:
         """Carry missing entries over to the new root. Raises RecoveryError, OSError; no file is lost."""
 
         def do(rel: Rel, descriptor: int, entries: list[Entry]) -> list[bytes]:
-            self._checkpoint("before directory")
             with self._target.directory(rel, like=self._source) as directory:
-                self._checkpoint("directory made")
                 self._sweep(directory)
                 present = listing(directory)
                 entering = []
@@ -224,7 +217,7 @@ class Carrier:
             with self._source.directory(rel) as directory:
                 self._sweep(directory)
                 text = b"/".join((self._target.root.rstrip(b"/"), *rel, entry.name))
-                how = replace_by_link(entry, directory, text, self._token, self._checkpoint)
+                how = replace_by_link(entry, directory, text, self._token)
             if how != "linked":
                 self._note(f"{self._source.place((*rel, entry.name))} was {how} after it had been copied")
             self.report.moved += how != "kept"
@@ -287,7 +280,7 @@ class Carrier:
         text = b"/".join((self._policy.old.rstrip(b"/"), *rel))
         with self._target.directory(rel[:-1], like=self._source) as directory:
             if entry_at(directory, rel[-1]) is None:
-                make_link(text, directory, rel[-1], self._checkpoint)
+                make_link(text, directory, rel[-1])
                 self.report.linked += 1
                 self._note(f"{self._source.place(rel)} is linked as a whole: another user's, or not readable")
 
@@ -304,10 +297,10 @@ class Carrier:
                 hint="remove what is in the way in the new file system",
             )
         elif action in (Action.LINK, Action.RELINK):
-            make_link(decision.text, target, entry.name, self._checkpoint)
+            make_link(decision.text, target, entry.name)
             self.report.linked += 1
         elif action is Action.FIFO:
-            make_fifo(entry, target, self._checkpoint)
+            make_fifo(entry, target)
         elif action is Action.FINISH_MOVE:
             if same_content(entry, source, target):
                 self._moved.append((rel, entry))
@@ -329,13 +322,13 @@ class Carrier:
         moving = decision.action in mirror_plan.MOVING
         try:
             if not self._linked_copy(entry, target, over):
-                copy_file(entry, source, target, self._token, self._checkpoint, over=over, verify=moving)
+                copy_file(entry, source, target, self._token, over=over, verify=moving)
                 self.report.copied_bytes += entry.size
         except UnreadableError:
             self._note(f"{self._source.place((*rel, entry.name))} cannot be read: linked, not copied")
             if over is None:
                 text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
-                make_link(text, target, entry.name, self._checkpoint)
+                make_link(text, target, entry.name)
                 self.report.linked += 1
             return
         self.report.copied += 1
