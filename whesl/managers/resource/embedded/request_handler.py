@@ -26,7 +26,8 @@ from whesl.managers.resource.embedded.store import Store
 from whesl.model.errors import RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 
-# Seconds that srun has to reconnect to a restarted server before its step or job counts as abandoned.
+# Seconds that srun has to connect, after it submitted its job or the server started again, before its step or
+# job counts as abandoned.
 OWNER_GRACE = 5.0
 _REFERENCE = re.compile(r"(\d{1,12})(?:_(\d{1,9}|\*|\[.*\]))?")
 
@@ -54,6 +55,12 @@ class Service:
         self._requests: dict[int, Channel] = {}
         self._last_request = 0
         self._step_owners: dict[StepKey, Channel] = {}
+        # When the job of an srun that has not connected yet is cancelled, in seconds since the epoch.
+        self._owner_due = {
+            job.id: self.started + OWNER_GRACE
+            for job in self.core.jobs.values()
+            if job.spec.interactive and not job.state.ended
+        }
         self._watchers: dict[int, set[Channel]] = {}
         self._owners: dict[int, Channel] = {}
         self._grace_over = False
@@ -144,6 +151,8 @@ class Service:
         self._spool(number, message)
         job_id = self.core.submit(spec, self._waits.draw(number), now)
         assert job_id == number
+        if spec.interactive:
+            self._owner_due[job_id] = now + OWNER_GRACE
         return protocol.Submitted(job=job_id)
 
     def _spool(self, number: int, message: protocol.Submit) -> None:
@@ -263,6 +272,7 @@ class Service:
         self._watchers.setdefault(job.id, set()).add(channel)
         if message.owner:
             self._owners[job.id] = channel
+            self._owner_due.pop(job.id, None)
         channel.send(protocol.Jobs(jobs=(job,)))
 
     def forget(self, channel: Channel, now: float) -> None:
@@ -296,21 +306,20 @@ class Service:
             self._to_node(node, protocol.WatchStep(job=key[0], restart=key[1], step=key[2]))
 
     def check_owners(self, now: float) -> float:
-        """Abandon steps and cancel jobs whose srun has not reconnected OWNER_GRACE seconds after the start.
+        """Abandon steps and cancel jobs whose srun has not connected within OWNER_GRACE seconds.
 
         Returns the time of the next call, in seconds since the epoch.
         """
+        for job_id in [job_id for job_id, due in self._owner_due.items() if now >= due]:
+            del self._owner_due[job_id]
+            self.core.cancel(job_id, now)
         due = self.started + OWNER_GRACE
-        if self._grace_over or now < due:
-            return now + 3600 if self._grace_over else due
-        self._grace_over = True
-        for step in self.core.steps.open():
-            if (step.job, step.restart, step.id) not in self._step_owners:
-                self._abandon((step.job, step.restart, step.id))
-        for job in list(self.core.jobs.values()):
-            if job.spec.interactive and not job.state.ended and job.id not in self._owners:
-                self.core.cancel(job.id, now)
-        return now + 3600
+        if not self._grace_over and now >= due:
+            self._grace_over = True
+            for step in self.core.steps.open():
+                if (step.job, step.restart, step.id) not in self._step_owners:
+                    self._abandon((step.job, step.restart, step.id))
+        return min([now + 3600 if self._grace_over else due, *self._owner_due.values()])
 
     # Actions ----------------------------------------------------------------------------------------------
 
