@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.equipment.install_slurm import prefix
 from whesl.managers.resource.launcher_shims.launcher_options import Table, parse, parse_srun
+from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_own_step
 from whesl.managers.resource.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, LATER_SRUN, SBATCH, SRUN
 from whesl.managers.workflow.submission.sbatch_options import parse_variables
 
@@ -71,21 +72,37 @@ def test_a_variable_of_sbatch_stands_for_its_option() -> None:
     assert parse_variables(given) == (("no-requeue", ""), ("time", "5"))
 
 
+# Variables of the installed srun that say which job a step is of, or only how much is printed.
+NO_DEFAULTS = (
+    "SLURMD_DEBUG SLURM_ACCOUNT SLURM_BURST_BUFFER SLURM_CLUSTERS SLURM_CLUSTER_CONSTRAINT SLURM_CONF"
+    " SLURM_DEBUG_FLAGS SLURM_JOB_ID SLURM_JOB_NAME SLURM_NETWORK SLURM_PARTITION SLURM_PMI_KVS_NO_DUP_KEYS"
+    " SLURM_QOS SLURM_RESERVATION SLURM_UMASK SLURM_WCKEY"
+)
+
+
 @pytest.mark.slurm
-def test_the_installed_sbatch_has_no_variable_that_is_not_known() -> None:
+def test_the_installed_commands_have_no_variable_that_is_not_known() -> None:
+    """A step of WHESL's own took SLURM_BCAST, SLURM_EXIT_ERROR and others from the task."""
     need_slurm()
-    own = prefix()
-    pages = [Path(own or "/usr", f"share/man/man1/sbatch.1{end}") for end in ("", ".gz")]
+    assert _inputs("sbatch", "SBATCH_") <= {
+        *(name for name in _inputs("sbatch", "SBATCH_") if parse_variables({name: "1"})),
+        "SBATCH_WAIT4SWITCH",  # the second half of an option
+    }
+    assert set(for_own_step(dict.fromkeys(_inputs("srun", "S"), "1"))) <= set(NO_DEFAULTS.split())
+
+
+def _inputs(command: str, first: str) -> set[str]:
+    """Return the names of a command's input variables that begin with some letters, from its page."""
+    pages = [Path(prefix() or "/usr", f"share/man/man1/{command}.1{end}") for end in ("", ".gz")]
     page = next((path for path in pages if path.exists()), None)
     if page is None:
         pytest.skip("its page is not installed")
     text = (gzip.decompress if page.suffix == ".gz" else bytes)(page.read_bytes()).decode()
     _, _, inputs = text.partition('.SH "INPUT ENVIRONMENT VARIABLES"')
     inputs, _, _ = inputs.partition("\n.SH ")
-    found = re.findall(r"^\\fB(SBATCH_\w+)", inputs, re.MULTILINE)
+    found = set(re.findall(rf"^\\fB({first}\w+)", inputs, re.MULTILINE))
     assert len(found) > 40
-    known = [name for name in found if parse_variables({name: "1"})]
-    assert set(found) - set(known) <= {"SBATCH_WAIT4SWITCH"}, "it is the second half of an option"
+    return found
 
 
 @pytest.mark.slurm
