@@ -21,6 +21,7 @@ from whesl.managers.resource.embedded.commands.formats import node_state
 from whesl.managers.resource.embedded.daemons import command_prefix
 from whesl.managers.resource.embedded.environment import cleaned
 from whesl.managers.resource.embedded.protocol import NodeView
+from whesl.managers.resource.embedded.scheduler.actions import Message
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, Job, JobSpec
 from whesl.managers.resource.job_step_process import StepProcess, start
 from whesl.managers.resource.port import (
@@ -41,7 +42,7 @@ from whesl.model.states import JobState, NodeState
 
 # Seconds for which ``LocalAllocation.signal`` waits for the nodes' answers; a hung node gives none.
 NODE_TIMEOUT = 1.0
-_Answer = TypeVar("_Answer", bound=protocol.Message)
+_Answer = TypeVar("_Answer", bound=Message)
 
 
 class LocalScheduler:
@@ -124,7 +125,7 @@ class LocalScheduler:
             job_id: as ``submit`` returned it.
             signal: number of a signal for the job's script; None ends the job.
         """
-        message: protocol.Message = protocol.Cancel(job=job_id)
+        message: Message = protocol.Cancel(job=job_id)
         if signal is not None:
             message = protocol.SendSignal(job=job_id, number=signal, batch=True, steps=False)
         with contextlib.suppress(RefusedError):
@@ -193,7 +194,7 @@ class LocalScheduler:
             down = {view.name for view in views if view.base == "down"}
         return [_record(job, down) for job in jobs]
 
-    def _ask(self, message: protocol.Message, kind: type[_Answer]) -> _Answer:
+    def _ask(self, message: Message, kind: type[_Answer]) -> _Answer:
         return self._cluster.ask(message, kind, patience=self._patience)
 
 
@@ -347,7 +348,7 @@ class LocalAllocation:
             message = protocol.UpdateJob(job=self._job_id, comment=comment)
             self._ask(message, protocol.Done)
 
-    def _ask(self, message: protocol.Message, kind: type[_Answer]) -> _Answer:
+    def _ask(self, message: Message, kind: type[_Answer]) -> _Answer:
         return self._cluster.ask(message, kind, patience=self._patience)
 
     def _job(self) -> Job:

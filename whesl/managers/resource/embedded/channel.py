@@ -15,7 +15,8 @@ import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.files.non_utf8_text import carried, original
-from whesl.managers.resource.embedded.protocol import AnyMessage, Message
+from whesl.managers.resource.embedded.protocol import AnyMessage
+from whesl.managers.resource.embedded.scheduler.actions import Message
 from whesl.model.errors import CouldNotObserveError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import msgspec
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers.resource.embedded.channel import Channel, Directory, ask
-from whesl.managers.resource.embedded.protocol import AnyMessage, Failed, Message
+from whesl.managers.resource.embedded.protocol import AnyMessage, Failed
+from whesl.managers.resource.embedded.scheduler.actions import Message
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError

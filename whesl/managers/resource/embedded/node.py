@@ -25,6 +25,7 @@ from whesl.files import file_retry
 from whesl.managers.resource.embedded import process_lookup, protocol
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError, watch_writing
 from whesl.managers.resource.embedded.cluster_directory import SERVER, Cluster
+from whesl.managers.resource.embedded.scheduler.actions import EndJob, SignalTasks
 from whesl.managers.resource.embedded.tasks import Incarnation, LocalStep, Runner, Task
 from whesl.runtime.locking import takeover_lock
 
@@ -138,9 +139,9 @@ class NodeDaemon:
             self._reports.pop(message.number, None)
         elif isinstance(message, protocol.Launch):
             self._launch(message)
-        elif isinstance(message, protocol.EndJob):
+        elif isinstance(message, EndJob):
             self._end_job(message)
-        elif isinstance(message, protocol.SignalTasks):
+        elif isinstance(message, SignalTasks):
             self._signal_tasks(message)
         elif isinstance(message, protocol.WatchStep):
             key = (message.job, message.restart, message.step)
@@ -180,7 +181,7 @@ class NodeDaemon:
         sys.stderr.write(f"{self._name}: job {launch.job}: {complaint}\n")
         self._report("batch-ended", *incarnation, code=code)
 
-    def _end_job(self, message: protocol.EndJob) -> None:
+    def _end_job(self, message: EndJob) -> None:
         incarnation = (message.job, message.restart)
         if incarnation in self._ending:
             return
@@ -235,7 +236,7 @@ class NodeDaemon:
                 process_lookup.send(pid, signal.SIGKILL)
         self._report("cleared", job, restart)
 
-    def _signal_tasks(self, message: protocol.SignalTasks) -> None:
+    def _signal_tasks(self, message: SignalTasks) -> None:
         incarnation = (message.job, message.restart)
         script = self._scripts.get(incarnation)
         if message.batch and script is not None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 
+from whesl.managers.resource.embedded.scheduler.actions import EndJob, Message, SignalTasks
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import (
     Job,
     JobSpec,
@@ -19,11 +20,6 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import (
     StepWish,
 )
 
-
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag=str.lower):
-    """Base of all messages."""
-
-
 # Commands to the server -----------------------------------------------------------------------------
 
 
@@ -32,7 +28,7 @@ class Submit(Message, frozen=True, kw_only=True):
 
     spec: JobSpec
     script: bytes = b""
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Try(Message, frozen=True, kw_only=True):
@@ -201,27 +197,6 @@ class Launch(Message, frozen=True, kw_only=True):
     append: bool
 
 
-class EndJob(Message, frozen=True, kw_only=True):
-    """End a job's processes on a node: SIGTERM, SIGKILL after ``grace`` seconds, then report ``cleared``."""
-
-    job: int
-    restart: int
-    grace: float
-    note: str = ""
-
-
-class SignalTasks(Message, frozen=True, kw_only=True):
-    """Signal a job's script (``batch``) or ``steps`` on this node; ``step`` None means all steps."""
-
-    job: int
-    restart: int
-    number: int
-    batch: bool
-    steps: bool
-    step: int | None = None
-    note: str = ""
-
-
 class WatchStep(Message, frozen=True, kw_only=True):
     """Tell a node that a step's srun has ended: the node reports the step's end, or never starts the step."""
 
@@ -301,7 +276,7 @@ class Jobs(Message, frozen=True, kw_only=True):
 
     jobs: tuple[Job, ...] = ()
     steps: tuple[Step, ...] = ()
-    shadows: dict[int, float] = {}
+    shadows: dict[int, float] = msgspec.field(default_factory=dict)
 
 
 class NodeView(Message, frozen=True, kw_only=True):

@@ -96,7 +96,7 @@ class Service:
         except WheslError as error:
             channel.send(protocol.Failed(text=error.message))
 
-    def _answer(self, message: protocol.AnyMessage, now: float) -> protocol.Message:
+    def _answer(self, message: protocol.AnyMessage, now: float) -> actions.Message:
         core = self.core
         if isinstance(message, protocol.Submit):
             return self._submit(message, now)
@@ -140,7 +140,7 @@ class Service:
             raise RefusedError(f"the server does not answer {type(message).__name__}")
         return protocol.Done()
 
-    def _submit(self, message: protocol.Submit, now: float) -> protocol.Message:
+    def _submit(self, message: protocol.Submit, now: float) -> actions.Message:
         spec = message.spec
         known = self.core.find(spec.token) if spec.token else None
         if known is not None:
@@ -178,7 +178,7 @@ class Service:
             raise RefusedError("Invalid job id specified")
         return jobs
 
-    def _list_jobs(self, message: protocol.ListJobs) -> protocol.Message:
+    def _list_jobs(self, message: protocol.ListJobs) -> actions.Message:
         chosen: dict[int, Job] = {}
         for reference in message.jobs:
             with contextlib.suppress(RefusedError):
@@ -191,7 +191,7 @@ class Service:
         shadows = {job: time for job, time in self.core.shadows.items() if job in chosen and time < 1e12}
         return protocol.Jobs(jobs=tuple(chosen.values()), steps=tuple(steps), shadows=shadows)
 
-    def _list_nodes(self, now: float) -> protocol.Message:
+    def _list_nodes(self, now: float) -> actions.Message:
         free = self.core.free_cpus()
         views = []
         for node in self.core.nodes.values():
@@ -337,27 +337,9 @@ class Service:
     def _perform(self, action: actions.Action) -> None:
         if isinstance(action, actions.StartBatch):
             self._start_batch(self.core.jobs[action.job], action.node)
-        elif isinstance(action, actions.Terminate):
-            message = protocol.EndJob(
-                job=action.job,
-                restart=action.restart,
-                grace=self.settings.kill_wait,
-                note=_dated(action.note),
-            )
-            self._to_node(action.node, message)
-        elif isinstance(action, actions.Signal):
-            self._to_node(
-                action.node,
-                protocol.SignalTasks(
-                    job=action.job,
-                    restart=action.restart,
-                    number=action.number,
-                    batch=action.batch,
-                    steps=action.steps,
-                    step=action.step,
-                    note=_dated(action.note),
-                ),
-            )
+        elif isinstance(action, actions.ToNode):
+            note = action.message.note.replace("{time}", time.strftime("%Y-%m-%dT%H:%M:%S"))
+            self._to_node(action.node, msgspec.structs.replace(action.message, note=note))
         elif isinstance(action, actions.DropNode):
             channel = self._nodes.pop(action.node, None)
             if channel is not None:
@@ -389,12 +371,12 @@ class Service:
         else:
             self._abandon((step.job, step.restart, step.id))
 
-    def _reply(self, request: int, message: protocol.Message, *, last: bool) -> None:
+    def _reply(self, request: int, message: actions.Message, *, last: bool) -> None:
         channel = self._requests.pop(request, None) if last else self._requests.get(request)
         if channel is not None:
             channel.send(message)
 
-    def _to_node(self, name: str, message: protocol.Message) -> None:
+    def _to_node(self, name: str, message: actions.Message) -> None:
         channel = self._nodes.get(name)
         # A disconnected node gets its actions when it registers again.
         if channel is not None:
@@ -425,10 +407,6 @@ class Service:
                 append=spec.append,
             ),
         )
-
-
-def _dated(note: str) -> str:
-    return note.replace("{time}", time.strftime("%Y-%m-%dT%H:%M:%S"))
 
 
 def _write_anew(path: str, mode: int, data: bytes) -> None:

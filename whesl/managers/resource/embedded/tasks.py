@@ -14,6 +14,7 @@ from functools import partial
 from whesl.managers.resource.embedded import process_lookup, protocol
 from whesl.managers.resource.embedded.channel import Channel, restored
 from whesl.managers.resource.embedded.environment import STEP, of_task
+from whesl.managers.resource.embedded.scheduler.actions import Message
 from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN
 from whesl.model import attempt_rlimit_mark
 
@@ -90,7 +91,7 @@ class LocalStep:
         """The job's id, its restart count, and the step's number."""
         return self.launch.job, self.launch.restart, self.launch.step
 
-    def send(self, message: protocol.Message) -> None:
+    def send(self, message: Message) -> None:
         """Send a message to the step's srun, if it is still connected."""
         if self.channel is not None and not self.channel.closed:
             self.channel.send(message)

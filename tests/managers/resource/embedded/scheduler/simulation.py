@@ -5,12 +5,21 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable
+from typing import TypeVar
 
-from whesl.managers.resource.embedded.scheduler.actions import Action, StartBatch, StepGranted, Terminate
+from whesl.managers.resource.embedded.scheduler.actions import (
+    Action,
+    EndJob,
+    SignalTasks,
+    StartBatch,
+    StepGranted,
+    ToNode,
+)
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, JobSpec, Partition, Settings
 from whesl.managers.resource.embedded.scheduler.state_machine import Core
 
 START = 1000.0
+M = TypeVar("M", EndJob, SignalTasks)
 
 
 class Simulation:
@@ -104,8 +113,10 @@ class Simulation:
             self.core.batch_started(job.id, job.restarts)
             incarnation = job.restarts
             self.at(self.now + seconds, lambda: self._script_ends(job.id, incarnation, code))
-        elif isinstance(action, Terminate) and action.node not in self.dead:
-            job_id, restart = action.job, action.restart
+        elif isinstance(action, ToNode) and action.node not in self.dead:
+            if not isinstance(action.message, EndJob):
+                return
+            job_id, restart = action.message.job, action.message.restart
             self.running.pop(job_id, None)
             self.at(self.now + 0.1, lambda: self.core.cleared(action.node, job_id, restart, self.now))
 
@@ -128,6 +139,14 @@ class Simulation:
             wake = self.settle()
             if self.now >= end:
                 return
+
+    def sent(self, kind: type[M]) -> list[tuple[str, M]]:
+        """Return the messages of one kind to nodes, each with the node's name."""
+        return [
+            (action.node, action.message)
+            for action in self.actions
+            if isinstance(action, ToNode) and isinstance(action.message, kind)
+        ]
 
     def granted(self) -> list[StepGranted]:
         """Return the steps that were created."""

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.managers.resource.embedded.scheduler.simulation import Simulation
-from whesl.managers.resource.embedded.scheduler.actions import Signal, StepChanged, StepDelayed, StepRefused
+from whesl.managers.resource.embedded.scheduler.actions import (
+    SignalTasks,
+    StepChanged,
+    StepDelayed,
+    StepRefused,
+)
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import StepWish
 from whesl.model.errors import RefusedError
 
@@ -56,7 +61,7 @@ def test_a_step_can_be_cancelled() -> None:
     simulation.core.request_step(1, StepWish(job=job), simulation.now)
     simulation.core.cancel_step(job, 0)
     simulation.settle()
-    kills = [(a.node, a.number, a.step) for a in simulation.actions if isinstance(a, Signal)]
+    kills = [(node, a.number, a.step) for node, a in simulation.sent(SignalTasks)]
     assert kills == [("n01", 9, 0), ("n02", 9, 0)]
     with pytest.raises(RefusedError):
         simulation.core.cancel_step(job, 5)

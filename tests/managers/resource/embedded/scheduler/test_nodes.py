@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.managers.resource.embedded.scheduler.simulation import Simulation
-from whesl.managers.resource.embedded.scheduler.actions import DropNode, Terminate
+from whesl.managers.resource.embedded.scheduler.actions import DropNode, EndJob, ToNode
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
 from whesl.managers.resource.embedded.scheduler.state_machine import Core
 from whesl.model.errors import RefusedError
@@ -24,7 +24,7 @@ def test_a_lost_node_is_noticed_only_after_the_timeout() -> None:
     assert simulation.state(job) == "NODE_FAIL"
     assert not simulation.core.nodes["n02"].up
     assert DropNode("n02") in simulation.actions
-    notes = {a.note for a in simulation.actions if isinstance(a, Terminate)}
+    notes = {end.note for _, end in simulation.sent(EndJob)}
     assert notes == {"CANCELLED AT {time} DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS"}
 
 
@@ -117,7 +117,7 @@ def test_a_node_that_was_only_silent_gives_up_what_is_not_its_own() -> None:
     assert simulation.state(job) == "NODE_FAIL"
     simulation.dead.discard("n01")
     simulation.core.node_registered("n01", boot, [(job, 0)], simulation.now)
-    assert Terminate("n01", job, 0, "") in simulation.core.actions
+    assert ToNode("n01", EndJob(job=job, restart=0, grace=2.0)) in simulation.core.actions
     assert simulation.core.nodes["n01"].up
 
 

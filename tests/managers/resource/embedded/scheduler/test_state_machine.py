@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.managers.resource.embedded.scheduler.simulation import START, Simulation
-from whesl.managers.resource.embedded.scheduler.actions import Signal, StartBatch, StepRefused, Terminate
+from whesl.managers.resource.embedded.scheduler.actions import (
+    EndJob,
+    SignalTasks,
+    StartBatch,
+    StepRefused,
+    ToNode,
+)
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, Partition, StepWish
 from whesl.managers.resource.embedded.scheduler.state_machine import Core
 from whesl.model.errors import RefusedError
@@ -97,15 +103,15 @@ def test_a_time_limit_ends_the_job() -> None:
     simulation = Simulation()
     job = simulation.submit(1000, nodes=2, time_limit=60.0, warning=(10, 20.0, True))
     simulation.run(39)
-    assert not [a for a in simulation.actions if isinstance(a, Signal)]
+    assert not [message for _, message in simulation.sent(SignalTasks)]
     simulation.run(41)
-    warnings = [a for a in simulation.actions if isinstance(a, Signal)]
+    warnings = [message for _, message in simulation.sent(SignalTasks)]
     assert [(a.number, a.batch, a.steps) for a in warnings] == [(10, True, False), (10, False, False)]
     simulation.run(59)
     assert simulation.state(job) == "RUNNING"
     simulation.run(65)
     assert simulation.state(job) == "TIMEOUT"
-    notes = {a.note for a in simulation.actions if isinstance(a, Terminate)}
+    notes = {end.note for _, end in simulation.sent(EndJob)}
     assert notes == {"CANCELLED AT {time} DUE TO TIME LIMIT"}
 
 
@@ -303,7 +309,7 @@ def test_a_restarted_server_goes_on_from_its_records() -> None:
     core.batch_ended(running, 0, 0, 0, simulation.now)
     core.take()
     core.node_registered("n01", old.nodes["n01"].boot, (), simulation.now)
-    assert core.take().actions == [Terminate("n01", running, 0, "")]
+    assert core.take().actions == [ToNode("n01", EndJob(job=running, restart=0, grace=2.0))]
     core.cleared("n01", running, 0, simulation.now)
     core.advance(simulation.now)
     assert core.jobs[running].state is JobState.COMPLETED

@@ -9,6 +9,7 @@ from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.commands.job_spec import signal_number
+from whesl.managers.resource.embedded.scheduler.actions import Message
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
 from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import RefusedError, UsageError
@@ -50,7 +51,7 @@ def run(arguments: list[str]) -> int:
     return failed
 
 
-def _message(job: str, step: str, number: int | None, last: dict[str, str]) -> protocol.Message:
+def _message(job: str, step: str, number: int | None, last: dict[str, str]) -> Message:
     batch, full = "batch" in last or step == "batch", "full" in last
     number_of_step = int(step) if options.is_number(step) else None
     if number is None and not batch:

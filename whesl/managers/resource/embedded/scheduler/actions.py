@@ -4,7 +4,37 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Step
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="is", tag=str.lower):
+    """Base of all messages between commands, server and nodes."""
+
+
+class EndJob(Message, frozen=True, kw_only=True):
+    """End a job's processes on a node: SIGTERM, SIGKILL after ``grace`` seconds, then report ``cleared``.
+
+    ``note``: a line that the node first writes to the job's error file; empty for none.
+    """
+
+    job: int
+    restart: int
+    grace: float
+    note: str = ""
+
+
+class SignalTasks(Message, frozen=True, kw_only=True):
+    """Signal a job's script (``batch``) or ``steps`` on a node; ``step`` None means all steps."""
+
+    job: int
+    restart: int
+    number: int
+    batch: bool
+    steps: bool
+    step: int | None = None
+    note: str = ""
 
 
 class StartBatch(NamedTuple):
@@ -14,29 +44,11 @@ class StartBatch(NamedTuple):
     node: str
 
 
-class Terminate(NamedTuple):
-    """End a job's processes on a node: SIGTERM, SIGKILL after ``kill_wait`` seconds, report ``cleared``.
-
-    ``note``: a line that the node first writes to the job's error file; empty for none.
-    """
+class ToNode(NamedTuple):
+    """Send a node a message; ``{time}`` in its note becomes the present time."""
 
     node: str
-    job: int
-    restart: int
-    note: str
-
-
-class Signal(NamedTuple):
-    """Send a signal to a job's script, its steps, or one step on a node; ``step`` None means all steps."""
-
-    node: str
-    job: int
-    restart: int
-    number: int
-    batch: bool
-    steps: bool
-    step: int | None = None
-    note: str = ""
+    message: EndJob | SignalTasks
 
 
 class DropNode(NamedTuple):
@@ -77,14 +89,4 @@ class JobChanged(NamedTuple):
     job: int
 
 
-Action = (
-    StartBatch
-    | Terminate
-    | Signal
-    | DropNode
-    | StepGranted
-    | StepDelayed
-    | StepRefused
-    | StepChanged
-    | JobChanged
-)
+Action = StartBatch | ToNode | DropNode | StepGranted | StepDelayed | StepRefused | StepChanged | JobChanged

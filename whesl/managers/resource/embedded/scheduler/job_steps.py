@@ -14,11 +14,12 @@ import msgspec
 
 from whesl.managers.resource.embedded.scheduler.actions import (
     Action,
-    Signal,
+    SignalTasks,
     StepChanged,
     StepDelayed,
     StepGranted,
     StepRefused,
+    ToNode,
 )
 from whesl.managers.resource.embedded.scheduler.fitting import spread
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step, StepShare, StepWish
@@ -149,11 +150,16 @@ class StepTable:
     def cancel(self, step: Step) -> list[Action]:
         """Kill a step on all its nodes."""
         actions = self._put(replace(step, cancelled=True), 0.0)
-        kills = (
-            Signal(node, step.job, step.restart, signal.SIGKILL, False, True, step.id, "CANCELLED AT {time}")
-            for node in step.open_nodes
+        kill = SignalTasks(
+            job=step.job,
+            restart=step.restart,
+            number=signal.SIGKILL,
+            batch=False,
+            steps=True,
+            step=step.id,
+            note="CANCELLED AT {time}",
         )
-        return [*actions, *kills]
+        return [*actions, *(ToNode(node, kill) for node in step.open_nodes)]
 
     def take(self) -> list[Step]:
         """Return the steps that changed since the last call."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.managers.resource.embedded.scheduler.actions import DropNode, StartBatch, Terminate
+from whesl.managers.resource.embedded.scheduler.actions import DropNode, EndJob, StartBatch, ToNode
 from whesl.managers.resource.embedded.scheduler.cluster_state import Ledger
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Share
 from whesl.model.errors import RefusedError
@@ -70,10 +70,14 @@ class Lifecycle(Ledger):
         )
         self._put(job)
         for node in job.nodes:
-            self.actions.append(Terminate(node, job.id, job.restarts, note))
+            self._terminate(node, job.id, job.restarts, note)
         self.actions += self.steps.refuse_waiting(job.id, "Job/step already completing or completed")
         if not job.open_nodes:
             self._finish(job, now)
+
+    def _terminate(self, node: str, job: int, restart: int, note: str = "") -> None:
+        message = EndJob(job=job, restart=restart, grace=self.settings.kill_wait, note=note)
+        self.actions.append(ToNode(node, message))
 
     def _end_by_exit(self, job: Job, now: float) -> None:
         failed = job.exit_code or job.exit_signal
@@ -115,7 +119,7 @@ class Lifecycle(Ledger):
         if job.state is not JobState.RUNNING or not keep or not set(keep) <= set(job.nodes):
             raise RefusedError("Invalid node name specified")
         for name in [node for node in job.nodes if node not in keep]:
-            self.actions.append(Terminate(name, job.id, job.restarts, ""))
+            self._terminate(name, job.id, job.restarts)
             self._lose_share(job.id, name, now)
 
     def _lose_share(self, job_id: int, name: str, now: float) -> None:

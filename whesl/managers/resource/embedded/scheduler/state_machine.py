@@ -16,7 +16,7 @@ from functools import partial
 
 import msgspec
 
-from whesl.managers.resource.embedded.scheduler.actions import Signal, StartBatch, Terminate
+from whesl.managers.resource.embedded.scheduler.actions import SignalTasks, StartBatch, ToNode
 from whesl.managers.resource.embedded.scheduler.backfill import Machine, release_of, schedule
 from whesl.managers.resource.embedded.scheduler.eligibility import not_ready
 from whesl.managers.resource.embedded.scheduler.fitting import choose
@@ -128,9 +128,11 @@ class Core(Lifecycle):
         if job.state is not JobState.RUNNING:
             return
         for node in job.nodes:
-            self.actions.append(
-                Signal(node, job.id, job.restarts, number, batch and node == job.batch_host, steps, step)
+            to = batch and node == job.batch_host
+            message = SignalTasks(
+                job=job.id, restart=job.restarts, number=number, batch=to, steps=steps, step=step
             )
+            self.actions.append(ToNode(node, message))
 
     def cancel_step(self, job_id: int, step_id: int) -> None:
         """Kill one step. Raises RefusedError when that step does not run.
@@ -269,7 +271,7 @@ class Core(Lifecycle):
             job = self.jobs.get(job_id)
             here = job is not None and job.restarts == restart and name in job.nodes
             if job is None or not here or job.state is not JobState.RUNNING:
-                self.actions.append(Terminate(name, job_id, restart, ""))
+                self._terminate(name, job_id, restart)
         for job_id in sorted(self._active):
             job = self.jobs[job_id]
             if (
@@ -277,7 +279,7 @@ class Core(Lifecycle):
                 and job.state is JobState.COMPLETING
                 and (job_id, job.restarts) not in known
             ):
-                self.actions.append(Terminate(name, job_id, job.restarts, ""))
+                self._terminate(name, job_id, job.restarts)
             script_here = name == job.batch_host and name in job.nodes and not job.spec.interactive
             if job.state is JobState.RUNNING and script_here and not job.batch_ended:
                 self.actions.append(StartBatch(job_id, name))
