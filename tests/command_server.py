@@ -29,7 +29,7 @@ from typing import NoReturn
 from whesl import cli
 from whesl.cli import group  # noqa: F401 - all commands but exec need it
 from whesl.runtime.isolator import __main__ as isolator
-from whesl.runtime.isolator.launch import isolator_keeper
+from whesl.runtime.isolator.launch import isolator_start
 
 _CLONE = {"x86_64": 56, "aarch64": 220}  # numbers of the system call clone(2)
 _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
@@ -123,7 +123,7 @@ def _be(call: Call, streams: list[int], loaded: Path) -> NoReturn:
         sys.argv = [str(Path(sys.executable).with_name("whesl")), *call.words]
         before = set(sys.modules)
         # A task's isolator is a fork, too; one that a keeper starts anew is a program of its own.
-        isolator_keeper.start_isolator = partial(isolator_keeper.start_isolator, loaded=isolator.main)
+        isolator_start.start_isolator = partial(isolator_start.start_isolator, loaded=isolator.main)
         try:
             cli.main(call.words)
         except SystemExit as end:

@@ -24,7 +24,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.runtime.isolator.launch import (
     fast_start,
     full_start,
-    isolator_keeper,
+    isolator_start,
     runner_start,
     signal_delivery,
 )
@@ -67,7 +67,7 @@ class Place:
         monkeypatch.setattr(os, "urandom", lambda count: b"s" * count)
         monkeypatch.setattr(time, "strftime", lambda form: "now")
         monkeypatch.setattr(time, "time", lambda: 7.0)
-        monkeypatch.setattr(isolator_keeper, "start_isolator", lambda *arguments: os.getpid())
+        monkeypatch.setattr(isolator_start, "start_isolator", lambda *arguments: os.getpid())
         monkeypatch.setattr(signal_delivery, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(signal_delivery, "hold_signals", lambda: None)
         monkeypatch.setattr(standard_streams, "append_only", lambda descriptor: None)

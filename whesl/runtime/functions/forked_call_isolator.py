@@ -35,6 +35,7 @@ from whesl.runtime.isolator import __main__ as isolator
 from whesl.runtime.isolator.launch import (
     first_attempt,
     isolator_keeper,
+    isolator_start,
     setup_json,
     short_task_without_isolator,
     signal_delivery,
@@ -165,7 +166,7 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     gate = os.pipe()
     with signal_delivery.signals_kept():
-        pid = isolator_keeper.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
+        pid = isolator_start.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
         with contextlib.suppress(OSError):  # on an error the isolator writes its own entry
             takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
         runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))

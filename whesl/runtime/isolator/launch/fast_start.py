@@ -29,7 +29,7 @@ from whesl.model.errors import WheslError
 from whesl.runtime.detect import old_files
 from whesl.runtime.isolator.core import attempt_token_prefix, node_division
 from whesl.runtime.isolator.launch import (
-    isolator_keeper,
+    isolator_start,
     program_runner,
     runner_start,
     setup_json,
@@ -189,7 +189,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         file_retry.remove(f"{path}/result.json")
         gate = os.pipe()
         # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
-        pid = isolator_keeper.start_isolator(sys.executable, path, task.lock, gate)
+        pid = isolator_start.start_isolator(sys.executable, path, task.lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs the lock itself
             takeover_lock.sign(task.lock, _owner(task.setup, pid))
         if begins:

@@ -22,7 +22,7 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.isolator.launch import (
     first_attempt,
-    isolator_keeper,
+    isolator_start,
     setup_json,
     short_task_without_isolator,
     signal_delivery,
@@ -152,7 +152,7 @@ def _start(
         file_retry.remove(directory.result_file)
         gate = os.pipe()
         # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
-        pid = isolator_keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
+        pid = isolator_start.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs the lock itself
             takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
         runner = first_attempt.begin(job, directory, allocation) if begins else 0

@@ -21,13 +21,13 @@ if __name__ == "__main__":  # run by path, in an interpreter without packages
 from whesl import drop_coerced_locale
 from whesl.files import file_retry
 from whesl.runtime.detect import output_passthrough
-from whesl.runtime.isolator.launch import home_watch, program_runner, signal_delivery
+from whesl.runtime.isolator.launch import home_watch, isolator_start, program_runner, signal_delivery
 from whesl.runtime.isolator.launch.signal_delivery import CAUSED, ENDING, SIGNALS
-from whesl.runtime.locking import procfs, takeover_lock
+from whesl.runtime.locking import procfs
 
 TYPE_CHECKING = False  # importing typing and pathlib costs milliseconds, and memory while the job lasts
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 RESTARTS = 5
@@ -35,12 +35,8 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # an isolator's exit status when another isolator has taken its task over
-# Messages to an isolator that waits to load: load, or end unused. It also loads when the pipe closes.
-GO, PARTING = b"+", b"-"
 # Seconds within which a signal that has killed the job's script also reaches the keeper.
 _TOLD = 0.5
-# Keeps files such as random.py in the task's directory from being imported (from Python 3.11 on).
-_SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
 
 class Keeper:
@@ -83,6 +79,7 @@ class Keeper:
         self._python = python
         self._claim = claim
         self._isolator = isolator
+        self._pidfd: int | None = None  # of the isolator, as long as this process waits for it
         self._child = child
         self._status = 0  # the exit status of the last isolator that was a child
         self._runner = procfs.pidfd(runner) if runner else None
@@ -100,6 +97,7 @@ class Keeper:
         self._script = procfs.Watched(batch) if batch not in (0, os.getpid()) else None
         # Signals that came before the program was started, each with its reach.
         self._held: list[tuple[int, str]] = []
+        self._early: set[signal.Signals] = set()  # signals that came before this process listened
         self._heard: set[int] = set()
         self._ending: list[int] = []  # signals to report to the next isolator
         self._program: tuple[int, signal_delivery.Program] | None = None
@@ -122,6 +120,7 @@ class Keeper:
         for signum in signal_delivery.heard():
             signal.signal(signum, lambda *_: None)
         # The signals were blocked before the isolator was started (see ``signal_delivery.hold_signals``).
+        self._early = signal.sigpending()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
@@ -202,7 +201,7 @@ class Keeper:
         if isolator is not None:
             os.close(isolator)
         with contextlib.suppress(OSError):  # the isolator is dead
-            os.write(self._gate, PARTING if result else GO)
+            os.write(self._gate, isolator_start.PARTING if result else isolator_start.GO)
         os.close(self._gate)
         if result:
             self._reap()
@@ -210,7 +209,7 @@ class Keeper:
 
     def _wait(self, signals: int) -> None:
         """Wait until the isolator is gone, and forward signals meanwhile."""
-        pidfd = procfs.pidfd(self._isolator)
+        pidfd = self._pidfd = procfs.pidfd(self._isolator)
         if pidfd is None:
             self._reap()
             return
@@ -221,9 +220,9 @@ class Keeper:
             poller.register(self._runner, select.POLLIN)
         for descriptor in self._script.descriptors if self._script is not None else ():
             poller.register(descriptor, select.POLLIN)
-        for signum in self._ending:
+        ending, self._ending = self._ending, []
+        for signum in ending:
             self._tell_isolator(signum)
-        self._ending = []
         gone, home = False, home_watch.HomeWatch(self._directory)
         while not gone:
             if self._script is not None and self._script.gone():
@@ -241,6 +240,7 @@ class Keeper:
                     self._hear(signals)
             self._deliver()
             home.look(self._isolator)
+        self._pidfd = None
         os.close(pidfd)
         self._reap()
 
@@ -263,17 +263,18 @@ class Keeper:
         came = [signum for signum in os.read(signals, 64) if signum in SIGNALS | CAUSED]
         self._heard.update(came)
         program = self._program_now()
-        deadly = {signum for signum in came if signum in ENDING and program and program.dies_of(signum)}
-        reach = self._witnesses.reach(came)
+        deadly = [signum for signum in came if signum in ENDING and program and program.dies_of(signum)]
+        reach = self._witnesses.reach(came, deadly)
         for signum in came:
             alone = self._in_job and reach[signum] == signal_delivery.ONE
             if signum in ENDING:
                 self._tell_isolator(signal_delivery.ALONE[signal.Signals(signum)] if alone else signum)
+            early = signum in self._early
             if reach[signum] != signal_delivery.EVERYBODY and not self._send(
-                signum, reach[signum], early=False
+                signum, reach[signum], early=early
             ):
                 self._held.append((signum, reach[signum]))
-                self.died_of = signum if signum in deadly else self.died_of
+        self._early = set()
 
     def _deliver(self) -> None:
         """Send the program the signals that came before it was started."""
@@ -290,10 +291,14 @@ class Keeper:
         return self._program[1] if runner and self._program else None
 
     def _tell_isolator(self, signum: int) -> None:
+        """Pass a signal on to the isolator, to the next one when none runs."""
         try:
-            os.kill(self._isolator, signum)
+            if self._pidfd is not None:
+                signal.pidfd_send_signal(self._pidfd, signum)
+                return
         except ProcessLookupError:
-            self._ending.append(signum)
+            pass
+        self._ending.append(signum)
 
     def _reap(self) -> None:
         if self._child:
@@ -370,7 +375,7 @@ class Keeper:
         # The first restart is immediate; later ones are delayed, so that isolators that die at once do not
         # use up all restarts within a second.
         time.sleep(0.0 if len(self._starts) == 1 else 0.2 * 2 ** len(self._starts))
-        self._isolator = start_isolator(self._python, self._directory)
+        self._isolator = isolator_start.start_isolator(self._python, self._directory)
         self._child = True
         return True
 
@@ -419,61 +424,6 @@ class Keeper:
                 sys.stderr.write(file.read())
                 sys.stderr.flush()
             self._told = when
-
-
-def start_isolator(
-    python: str,
-    task_dir: str,
-    lock: int | None = None,
-    gate: tuple[int, int] | None = None,
-    loaded: Callable[[list[str]], int] | None = None,
-) -> int:
-    """Start an isolator in a session of its own, logging to the task's log; return its process number.
-
-    Args:
-        python: the interpreter.
-        task_dir: the task's directory.
-        lock: the task's lock, held by this process and from now on by the isolator.
-        gate: both ends of a pipe; the isolator loads once it reads ``GO``, or no process has the second end
-            open; it ends when it reads ``PARTING``.
-        loaded: the isolator's main function, where this process has already loaded it.
-    """
-    held = [] if lock is None else ["--lock", str(lock)]
-    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    try:
-        log = file_retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
-    except OSError:
-        # The task needs its isolator more than the isolator's log.
-        log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-    keeper = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setsid()
-            # Signals that come before the isolator listens stay pending instead of ending it.
-            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, CAUSED)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
-            if gate is not None:
-                os.close(gate[1])
-                if os.read(gate[0], 1) == PARTING:
-                    if lock is not None:
-                        takeover_lock.release(lock)
-                    os._exit(0)
-            # Signals that Python ignores would stay ignored in all processes of the task.
-            for signum in (signal.SIGPIPE, *signal_delivery.heard()):
-                signal.signal(signum, signal.SIG_DFL)
-            if lock is not None:
-                os.set_inheritable(lock, True)
-            words = ["--task-dir", task_dir, "--keeper", str(keeper), *held]
-            if loaded is not None:
-                os._exit(loaded(words))
-            os.execv(python, [python, *_SAFE, "-m", "whesl.runtime.isolator", *words])  # noqa: S606  # a list
-        finally:
-            os._exit(127)
-    file_retry.close(log)
-    return pid
 
 
 def become(told: dict[str, Any]) -> NoReturn:

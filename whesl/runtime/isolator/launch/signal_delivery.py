@@ -9,7 +9,9 @@ sender's choice of processes:
 
 Two witness processes distinguish these cases. Both block all signals and do nothing: one is in the keeper's
 process group, the other in a session of its own, as the program's runner is. A signal that the kernel shows
-as pending for a witness was sent to the witness, too. Standard library only.
+as pending for a witness was sent to the witness, too. The far witness is the older one, and managers signal
+a job's processes in the order of their age. So a signal that only the near witness has was sent to the group.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -90,11 +92,11 @@ class _Pair:
             *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)),
         ]
         with contextlib.suppress(OSError):
-            self.near, self.far = (
+            self.far, self.near = (
                 os.posix_spawn(
                     cat, ["cat"], {}, file_actions=actions, setsid=far, setsigmask=SIGNALS | CAUSED
                 )
-                for far in (False, True)
+                for far in (True, False)
             )
 
     def saw(self, signum: int, *, far: bool) -> bool:
@@ -132,21 +134,28 @@ class Witnesses:
     def _begin(self) -> _Pair:
         return _Pair(self._cat, self._read)
 
-    def reach(self, signums: Iterable[int]) -> dict[int, str]:
-        """Return for each signal that this process has just received the processes it was meant for."""
+    def reach(self, signums: Iterable[int], deadly: Iterable[int] = ()) -> dict[int, str]:
+        """Return for each signal that this process has just received the processes it was meant for.
+
+        Args:
+            signums: the signals.
+            deadly: those that end the program. Such a signal is passed on soon, since every signal is meant
+                for the program, and no program dies twice.
+        """
         wanted, began = set(signums), time.monotonic()
         found = {
             signum: EVERYBODY for signum in wanted if began - self._everybody.get(signum, -_AGAIN) < _AGAIN
         }
-        deadline = began + _SENDING
-        while set(found) != wanted:
+        while True:
+            group = {signum for signum in wanted - set(found) if self._saw(signum, far=False)}
+            # Whoever signals all processes has reached the far witness by now.
             found |= {signum: EVERYBODY for signum in wanted - set(found) if self._saw(signum, far=True)}
-            if time.monotonic() >= deadline:
-                found |= {
-                    signum: GROUP if self._saw(signum, far=False) else ONE for signum in wanted - set(found)
-                }
+            found = dict.fromkeys(group, GROUP) | found
+            patience = _SENDING if wanted - set(found) - set(deadly) else _LOOK
+            if set(found) == wanted or time.monotonic() >= began + patience:
                 break
             time.sleep(_LOOK)
+        found = dict.fromkeys(wanted, ONE) | found
         self._everybody |= dict.fromkeys(
             (signum for signum, reach in found.items() if reach == EVERYBODY), time.monotonic()
         )
