@@ -83,14 +83,16 @@ def test_a_hanging_isolator_without_an_attempt_is_left_after_a_time(
     for name in ("LOOK", "SILENT_LOOK", "SILENCE"):
         monkeypatch.setattr(home_watch, name, 0.0)
     isolator = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+    pidfd = os.pidfd_open(isolator)
     watch = home_watch.HomeWatch(str(bed.at("node") / "task"))
     bed.change("node", stalled=True)
-    until(lambda: watch._idle_since < time.monotonic(), "the silence", PATIENCE, lambda: watch.look(isolator))
+    until(lambda: watch._idle_since < time.monotonic(), "the silence", PATIENCE, lambda: watch.look(pidfd))
     monkeypatch.setattr(home_watch, "NOTHING_RUNS", 0.0)
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    watch.look(isolator)
+    watch.look(pidfd)
     assert ended == [os.EX_SOFTWARE]
+    os.close(pidfd)
     with contextlib.suppress(ChildProcessError):
         assert os.waitstatus_to_exitcode(os.waitpid(isolator, 0)[1]) == -9
     bed.change("node", stalled=False)

@@ -198,7 +198,7 @@ def test_who_hears_a_signal_dies_of_it_also_where_the_command_had_to_be_killed(t
 
 
 @pytest.mark.parametrize(("before", "deadly"), [("", [signal.SIGTERM]), ("trap '' TERM; ", [])])
-def test_a_signal_that_ends_the_program_is_passed_on_soon(
+def test_a_signal_that_ends_the_program_is_passed_on_soon_and_not_overtaken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, deadly: list[int]
 ) -> None:
     """``scancel`` ended a job's steps, then its script with 0 while the keeper looked whom it reached.
@@ -214,7 +214,10 @@ def test_a_signal_that_ends_the_program_is_passed_on_soon(
 
     def reach(came: list[int], soon: list[int]) -> dict[int, str]:
         told.extend(soon)
-        return dict.fromkeys(came, signal_delivery.EVERYBODY)
+        for child in signal_delivery.children(runner.pid):
+            os.kill(child, signal.SIGKILL)
+        runner.wait(30.0)
+        return dict.fromkeys(came, signal_delivery.GROUP)
 
     keeper._witnesses = SimpleNamespace(reach=reach)  # type: ignore[assignment]  # a stand-in
     read, write = os.pipe()
@@ -222,7 +225,5 @@ def test_a_signal_that_ends_the_program_is_passed_on_soon(
     keeper._hear(read)
     os.close(read)
     os.close(write)
-    for child in signal_delivery.children(runner.pid):
-        os.kill(child, signal.SIGKILL)
-    runner.wait(30.0)
     assert told == deadly
+    assert keeper._death(0) == next(iter(deadly), 0)

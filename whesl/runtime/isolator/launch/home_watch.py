@@ -42,14 +42,15 @@ class HomeWatch:
         """Look where a look is due; end this process as the program has ended, where the file system hangs.
 
         Args:
-            isolator: the isolator's process number.
+            isolator: a descriptor of the isolator (pidfd_open(2)).
         """
         end = self._end(time.monotonic())
         if end is None:
             return
         status, died = end
         with contextlib.suppress(OSError):
-            os.kill(isolator, signal.SIGKILL)  # it may start no attempt when its files are back
+            # When its files are back, it may start no attempt.
+            signal.pidfd_send_signal(isolator, signal.SIGKILL)
             how = "no attempt runs" if status is None else f"the program ended with status {status}"
             sys.stderr.write(f"whesl: {self._directory} does not answer; {how}, which no rule has judged\n")
             sys.stderr.flush()

@@ -98,6 +98,7 @@ class Keeper:
         # Signals that came before the program was started, each with its reach.
         self._held: list[tuple[int, str]] = []
         self._early: set[signal.Signals] = set()  # signals that came before this process listened
+        self._overtaken: set[int] = set()  # signals that the program did not live to be killed by
         self._heard: set[int] = set()
         self._ending: list[int] = []  # signals to report to the next isolator
         self._program: tuple[int, signal_delivery.Program] | None = None
@@ -144,12 +145,21 @@ class Keeper:
             return self._without_isolator()
         self._tell(str(result.get("notice", "")))
         code = int(result["code"])
-        left = self._left()[1:]
-        # The plain command would have died of the signal, too: either the program has died of it, or the
-        # signal came without the program ending normally with that status.
-        if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
-            self.died_of = code - 128
+        self.died_of = self._death(code)
         return code
+
+    def _death(self, code: int) -> int:
+        """Return the signal by which the plain command would have died, 0 for none.
+
+        Args:
+            code: the task's exit status.
+        """
+        left = self._left()[1:]
+        # Either the program has died of the signal, or the signal came without the program ending normally
+        # with that status.
+        if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
+            return code - 128
+        return next((signum for signum, _ in self._held if signum in self._overtaken), 0)
 
     def _moved(self) -> bool:
         """Whether another node of the same job has taken the task over, so that the job's script may not end.
@@ -239,7 +249,7 @@ class Keeper:
                 if descriptor == signals:
                     self._hear(signals)
             self._deliver()
-            home.look(self._isolator)
+            home.look(pidfd)
         self._pidfd = None
         os.close(pidfd)
         self._reap()
@@ -263,7 +273,7 @@ class Keeper:
         came = [signum for signum in os.read(signals, 64) if signum in SIGNALS | CAUSED]
         self._heard.update(came)
         program = self._program_now()
-        deadly = [signum for signum in came if signum in ENDING and program and program.dies_of(signum)]
+        deadly = [s for s in came if s in ENDING and program is not None and not program.handles(s)]
         reach = self._witnesses.reach(came, deadly)
         for signum in came:
             alone = self._in_job and reach[signum] == signal_delivery.ONE
@@ -274,6 +284,8 @@ class Keeper:
                 signum, reach[signum], early=early
             ):
                 self._held.append((signum, reach[signum]))
+                if signum in deadly and not early:
+                    self._overtaken.add(signum)
         self._early = set()
 
     def _deliver(self) -> None:

@@ -214,10 +214,10 @@ class Program:
                 os.kill(pid, signum)
         return True
 
-    def dies_of(self, signum: int) -> bool:
-        """Whether the program runs and neither handles nor ignores a signal."""
+    def handles(self, signum: int) -> bool:
+        """Whether the program runs, and handles or ignores a signal."""
         pid = self._main()
-        return bool(pid) and not _handles(pid, signum)
+        return bool(pid) and _handles(pid, signum)
 
     def _main(self) -> int:
         """Return the program's process number, 0 until the runner's child has executed the program."""
