@@ -72,7 +72,7 @@ def submitted(place: Path, call: str, *options: str) -> tuple[str, list[str], st
 def test_a_file_is_read_in_its_own_place(place: Path) -> None:
     words, script, program = submitted(place, "sbatch --export=NONE sim.sh a")
     assert words == f"--export=NONE --no-kill --nodes=3 {place}/sim.sh a"
-    assert f"export WHESL_HOME={place}/home '{GRANTED_SPARES}=1 /*' {KEEPS}=1 " in program
+    assert f"export WHESL_HOME={place}/home '{GRANTED_SPARES}=1/3 /*' {KEEPS}=1 " in program
     assert script[1:] == ["#SBATCH -N 2", "echo $0"]
     assert ' --step "$SLURM_JOB_NAME" --instance "$SLURM_JOB_ID" -- /bin/bash "$@"' in program
     assert (place / "sim.sh").read_text().startswith("#!/bin/bash -e\n")
@@ -84,7 +84,7 @@ def test_a_command_becomes_a_script_as_sbatch_makes_one(place: Path) -> None:
     )
     assert words.rsplit("/", 1) == [words.rsplit("/", 1)[0], "wrap"]
     assert words.startswith("-J simple -n 2 -N 1 --no-kill --nodes=3 --ntasks=6 ")
-    assert f"'{GRANTED_SPARES}=2 /*' {KEEPS}=1 {ASKED_TASKS}=2/6\n" in program
+    assert f"'{GRANTED_SPARES}=2/3 /*' {KEEPS}=1 {ASKED_TASKS}=2/6\n" in program
     assert script[-1] == "echo it's"
 
 

@@ -53,7 +53,7 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
         ["sbatch", "run.sh"], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stdout == "Submitted batch job 7\n", done.stderr
-    assert (tmp_path / "granted").read_text() == f"{count} w/run"
+    assert (tmp_path / "granted").read_text() == ("1/3 w/run" if count else "0 w/run")
     assert ("has no spare node" in done.stderr) is refuse
     nodes = f"--nodes={2 + count}"
     assert (nodes in (tmp_path / "calls").read_text().splitlines()[-1]) or (refuse and count == 0)
@@ -62,9 +62,14 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
 @pytest.mark.parametrize(
     ("words", "asked", "granted"),
     [
-        (("plain.sh",), ("--no-kill --nodes=2 plain.sh",), "1 w/*"),
-        (("-N2", "-n4", "plain.sh", "-x"), ("-N2 -n4 --no-kill --nodes=3 --ntasks=6 plain.sh -x",), "1 w/*"),
-        (("--parsable", "--wrap", "true"), ("--parsable --wrap true --no-kill --nodes=2",), "1 w/*"),
+        (("plain.sh",), ("--no-kill --nodes=2 plain.sh",), "1/2 w/*"),
+        (
+            ("-N2", "-n4", "plain.sh", "-x"),
+            ("-N2 -n4 --no-kill --nodes=3 --ntasks=6 plain.sh -x",),
+            "1/3 w/*",
+        ),
+        (("--parsable", "--wrap", "true"), ("--parsable --wrap true --no-kill --nodes=2",), "1/2 w/*"),
+        (("-N2-3", "plain.sh"), ("-N2-3 --no-kill --nodes=3-4 plain.sh",), "1 w/*"),
         (("-n4", "plain.sh"), ("-n4 --no-kill plain.sh",), "0 w/*"),
         (("--test-only", "plain.sh"), (), "nothing"),
     ],
@@ -91,6 +96,7 @@ def test_a_task_sees_the_number_of_tasks_that_its_user_asked_for() -> None:
     job = {"SLURM_JOB_NODELIST": "n[1-3]", "SLURM_NTASKS": "6", ASKED_TASKS: "4/6"}
     seen = for_nodes(("n1", "n2"), job)
     assert (seen["SLURM_NTASKS"], seen["SLURM_TASKS_PER_NODE"], seen[ASKED_TASKS]) == ("4", "2(x2)", "")
+    assert for_nodes(("n1", "n2"), {**job, "SLURM_NTASKS": "5"})["SLURM_NTASKS"] == "4"  # it runs again
     assert for_nodes(("n1",), {**job, "SLURM_NTASKS": "2"})["SLURM_NTASKS"] == "2"  # a job of the job's own
 
 
@@ -104,7 +110,10 @@ def test_flux_tells_its_jobs_too() -> None:
 
 @pytest.mark.parametrize(
     ("said", "active"),
-    [("0 w/run", 2), ("0 w/*", 2), ("1 w/run", 1), ("0 w/other", 1), ("", 1), ("x w/run", 1)],
+    [
+        *(("0 w/run", 2), ("0 w/*", 2), ("1 w/run", 1), ("0 w/other", 1), ("", 1), ("x w/run", 1)),
+        *(("1/2 w/run", 1), ("1/3 w/run", 2), ("3/4 w/*", 1), ("1/x w/run", 1), ("1/2/3 w/run", 1)),
+    ],
 )
 def test_no_node_of_the_users_is_taken_for_a_spare(
     said: str, active: int, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,7 @@ def test_a_new_run_is_kept_off_the_nodes_that_new_jobs_are_kept_off() -> None:
     """A job without a fit spare was run again, and could get the unfit node again."""
     world = World()
     world.workflow()
-    a = world.register("a")
+    a = world.register("a", sizes=(2, 3))
     for node, grade in (("n2", Grade.BLAMED), ("n3", Grade.SUSPECTED)):
         bad = BadNode(
             node=node, reason="check", task="w/a", time=world.now, expires=world.now + 60, grade=grade
@@ -125,7 +125,7 @@ def test_a_new_run_is_kept_off_the_nodes_that_new_jobs_are_kept_off() -> None:
         world.tell(a, NodeSuspect(bad_node=bad))
     world.tell(a, Escalate(raised=raised("NODELOST", "a"), reason="spares-exhausted"))
     world.wait(10, a)
-    assert world.ports.fake.limits == {"job-a": Limits(avoid=("n2",))}
+    assert world.ports.fake.limits == {"job-a": Limits(avoid=("n2",), sizes=(2, 3))}
 
 
 def test_who_gives_no_other_limits_says_so() -> None:

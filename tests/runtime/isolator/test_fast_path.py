@@ -147,7 +147,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         (SLURM, ["--inner", "slurm", "--spares", "1", "--no-own-node", "--name", "app", "--", "app"], True),
         (SLURM, ["--inner", "slurm", "--nodes", "2", "--", "app"], True),
         (
-            {**SLURM, GRANTED_SPARES: "2 w/app", REQUEUE_SAID: "nothing w/app"},
+            {**SLURM, GRANTED_SPARES: "1/3 w/app", REQUEUE_SAID: "nothing w/app"},
             ["--workflow", "w", "--step", "app", "--spares", "1", "--", "app"],
             False,
         ),

@@ -9,7 +9,8 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# "COUNT WORKFLOW/STEP": how many nodes of the step's job are spares; the step may be ``ANY_STEP``.
+# "COUNT/ALL WORKFLOW/STEP": how many of all nodes that the step's job asks for are spares; the step may be
+# ``ANY_STEP``. "COUNT WORKFLOW/STEP" where the job may not run on fewer nodes than it asks for.
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
 # "CHOICE WORKFLOW/STEP": the user's choice on requeues of the step's job: NOTHING, YES or NO.
 REQUEUE_SAID = "WHESL_REQUEUE_SAID"
@@ -22,7 +23,7 @@ NOTHING = "nothing"
 YES, NO = "requeue", "no-requeue"
 
 
-def inside(spares: int, requeue: str, workflow: str, step: str) -> dict[str, str]:
+def inside(spares: int, requeue: str, workflow: str, step: str, nodes: int = 0) -> dict[str, str]:
     """Return the variables that pass a job its number of spares and its user's requeue choice.
 
     Args:
@@ -30,23 +31,30 @@ def inside(spares: int, requeue: str, workflow: str, step: str) -> dict[str, str
         requeue: ``NOTHING``, ``YES`` or ``NO``; '' where the user's choice is unknown.
         workflow: the workflow's id.
         step: the step's name.
+        nodes: how many nodes the job asks for; 0 where it may not run on fewer.
     """
     whose = f"{workflow}/{step}"
     known = {REQUEUE_SAID: f"{requeue} {whose}"} if requeue else {}
-    return {GRANTED_SPARES: f"{spares} {whose}", **known}
+    return {GRANTED_SPARES: f"{spares}/{nodes} {whose}" if spares and nodes else f"{spares} {whose}", **known}
 
 
-def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> int | None:
-    """Return how many nodes of a step's job are spares; None without such a variable for this step.
+def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> tuple[int, int] | None:
+    """Return how many nodes of a step's job are spares, and of how many; None where it is not told.
+
+    The second number is 0 where the job may not run on fewer nodes.
 
     Args:
         environment: the job's environment.
         workflow: the workflow's id.
         step: the step's name.
     """
-    count, _, whose = environment.get(GRANTED_SPARES, "").partition(" ")
-    known = count.isascii() and count.isdigit() and whose in (f"{workflow}/{step}", f"{workflow}/{ANY_STEP}")
-    return int(count) if known else None
+    said, _, whose = environment.get(GRANTED_SPARES, "").partition(" ")
+    numbers = said.split("/")
+    if len(numbers) > 2 or not all(number.isascii() and number.isdigit() for number in numbers):
+        return None
+    if whose not in (f"{workflow}/{step}", f"{workflow}/{ANY_STEP}"):
+        return None
+    return int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0
 
 
 def requeue_said(environment: Mapping[str, str], workflow: str, step: str) -> str:

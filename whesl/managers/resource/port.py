@@ -203,11 +203,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """New limits of a job: ``time`` in minutes, ``memory`` in MiB per node; None leaves a limit unchanged.
 
     ``avoid``: nodes that the job is kept off where it can be, and where enough other nodes are there.
+    ``sizes``: the fewest and the most nodes of the job, (0, 0) for as many as before. It gets fewer than the
+    most where not so many of its kind are up.
     """
 
     time: float | None = None
     memory: int | None = None
     avoid: tuple[str, ...] = ()
+    sizes: tuple[int, int] = (0, 0)
 
 
 @runtime_checkable

@@ -36,7 +36,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     (``whesl.managers.resource.cluster_environment``). ``exceptions`` are the exceptions that the rules
     declare for the task. ``requeue`` is the user's word on requeueing the job; ``kept``: the job outlives a
     lost node, so that rules can act on the loss; ``moves``: another node may take the task over after the
-    loss of the isolator's own, which is the first of ``nodes``.
+    loss of the isolator's own, which is the first of ``nodes``. ``sizes``: the fewest nodes on which the job
+    may run again, and the most, (0, 0) for as many as it had.
     """
 
     task: str
@@ -56,6 +57,7 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     cluster: dict[str, str] = {}
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    sizes: tuple[int, int] = (0, 0)
     moves: bool = False
 
 

@@ -360,14 +360,15 @@ def test_a_loss_without_accounting_may_freeze_the_job(slurm_bed: Maker, tmp_path
 
 def test_a_new_run_has_other_limits_and_nodes(slurm_bed: Maker, tmp_path: Path) -> None:
     """Slurm takes them while the job waits: not while its old run is ending, nor once the new one runs."""
-    bed = slurm_bed(nodes=2)
+    bed = slurm_bed(nodes=3)
     scheduler = SlurmScheduler(bed.environment, settle=20)
-    script = f"trap 'sleep 2; exit 1' TERM; echo $SLURMD_NODENAME >> {tmp_path}/runs; sleep 600 & wait"
-    job = bed.submit(script, "--time=10", "--mem=50", "--requeue")
+    script = f"trap 'sleep 2; exit 1' TERM; echo $SLURM_NODELIST >> {tmp_path}/runs; sleep 600 & wait"
+    job = bed.submit(script, "--time=10", "--mem=50", "--requeue", "--nodes=3", "--ntasks=6")
     wait_until(lambda: (tmp_path / "runs").exists(), "the job runs")
-    assert scheduler.requeue_with(job, Limits(time=90.5, memory=100, avoid=("n01",))) == ""
-    wait_until(lambda: (tmp_path / "runs").read_text() == "n01\nn02\n", "the job runs on the other node", 90)
-    assert bed.job(job, "%l %m") == "1:31:00 100M"
+    assert scheduler.requeue_with(job, Limits(time=90.5, memory=100, avoid=("n01",), sizes=(2, 3))) == ""
+    runs = "n[01-03]\nn[02-03]\n"
+    wait_until(lambda: (tmp_path / "runs").read_text() == runs, "the job runs on the other nodes", 90)
+    assert bed.job(job, "%l %m %C") == "1:31:00 100M 4"
 
 
 @pytest.mark.slow

@@ -127,7 +127,9 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
             result[name] = _counts(environ[name], allocated, active)
     if active and environ.get("SLURM_NTASKS", "").isdecimal():
         asked, _, grown = environ.get(ASKED_TASKS, "").partition("/")
-        tasks = int(asked if grown == environ["SLURM_NTASKS"] else environ["SLURM_NTASKS"])
+        tasks = int(environ["SLURM_NTASKS"])
+        if grown and int(asked) <= tasks <= int(grown):  # fewer than grown where a later run has fewer spares
+            tasks = int(asked)
         per_node = environ.get("SLURM_NTASKS_PER_NODE", "")
         if per_node.isdecimal():
             tasks = min(tasks, int(per_node) * len(active))

@@ -16,7 +16,7 @@ from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.manager_table import CLUSTER_NAME
 from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
-from whesl.managers.resource.slurm import kept_off_nodes, kept_output, slurm_command_output, states
+from whesl.managers.resource.slurm import kept_output, next_run, slurm_command_output, states
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
@@ -204,7 +204,7 @@ class SlurmScheduler:
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
-        kept_off = self._kept_off(record, limits.avoid)
+        kept_off, size = self._next_run(record, limits)
         if record.state is not JobState.PENDING:
             kept = kept_output.keep(self._commands, record)
             try:
@@ -221,19 +221,34 @@ class SlurmScheduler:
         changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
         changes += [f"ExcNodeList={kept_off}"] if kept_off else []
         refused = self._change_waiting(job_id, changes) if changes else ""
+        if size:
+            self._resize(job_id, size)
         self._lift_hold(job_id)
         return refused
 
-    def _kept_off(self, record: JobRecord, bad: Sequence[str]) -> str:
-        """Return the ExcNodeList of a job's next run, "" where it stays as it is (``kept_off_nodes``)."""
-        if not bad or not record.nodes:
-            return ""
+    def _next_run(self, record: JobRecord, limits: Limits) -> tuple[str, int]:
+        """Return the ExcNodeList and the number of nodes of a job's next run (``next_run.asks``)."""
+        if not record.nodes or not (limits.avoid or any(limits.sizes)):
+            return "", 0
         try:
-            job = self._commands.run("squeue", "-h", "-j", record.id, "-o", kept_off_nodes.JOB_FORMAT)
-            words = ("-h", "-N", "-p", kept_off_nodes.partition(job), "-O", kept_off_nodes.NODE_FORMAT)
-            return kept_off_nodes.excluded(job, self._commands.run("sinfo", *words), record.nodes, bad)
+            job = self._commands.run("squeue", "-h", "-j", record.id, "-o", next_run.JOB_FORMAT)
+            words = ("-h", "-N", "-p", next_run.partition(job), "-O", next_run.NODE_FORMAT)
+            nodes = self._commands.run("sinfo", *words)
+            return next_run.asks(job, nodes, record.nodes, limits.avoid, limits.sizes)
         except (CouldNotObserveError, TransientError, RefusedError):
-            return ""
+            return "", 0
+
+    def _resize(self, job_id: str, nodes: int) -> None:
+        """Change a waiting job's number of nodes, and of processors and tasks with it; best effort."""
+        look = ("squeue", "-h", "-j", job_id, "-O", next_run.SIZE_FORMAT)
+        with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+            before = self._commands.run(*look)
+            if before.split(slurm_command_output.SEPARATOR)[0] == str(nodes):
+                return
+            if not self._change_waiting(job_id, [f"NumNodes={nodes}"]):
+                more = next_run.size_changes(before, self._commands.run(*look), nodes)
+                if more:
+                    self._change_waiting(job_id, more)
 
     def _change_waiting(self, job_id: str, changes: Sequence[str]) -> str:
         """Change a job whose old run may not be over yet; return the reason of a refusal, "" on success."""

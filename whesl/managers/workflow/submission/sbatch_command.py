@@ -108,7 +108,7 @@ def _submit(
     remark = original_comment(call, text)
 
     def call_with(wish: Rewritten) -> str:
-        told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
+        told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step, wish.nodes)
         reply = _reply(real, wish.words, {**environment, **told}, _place(call, wrapped))
         job = exactly_once_submission.job_id(reply)
         if not job:
@@ -145,7 +145,7 @@ def _submit_unwrapped(
     """Submit a job whose script names no task, as often as asked; return sbatch's reply."""
 
     def call_with(wish: Rewritten) -> str:
-        told = inside(wish.spares, wish.requeue, needs.workflow, needs.step)
+        told = inside(wish.spares, wish.requeue, needs.workflow, needs.step, wish.nodes)
         tell(told | {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks})
         return _reply(real, wish.words, environment, _place(call, needs))
 

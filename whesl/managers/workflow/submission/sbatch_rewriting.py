@@ -24,12 +24,14 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
     """A rewritten call: the words after ``sbatch``, and notices for the user, each a sentence.
 
     ``spares`` is the number of spare nodes in the call, 0 where the call does not tell how many nodes the job
-    needs. ``tasks`` is a job's number of tasks without spares and with them, '' where its script knows it.
-    ``requeue`` is the user's requeue choice, '' for a job that WHESL only observes.
+    needs; ``nodes`` is the number with the spares, 0 where the job may not run on fewer. ``tasks`` is a job's
+    number of tasks without spares and with them, '' where its script knows it. ``requeue`` is the user's
+    requeue choice, '' for a job that WHESL only observes.
     """
 
     words: tuple[str, ...]
     spares: int
+    nodes: int = 0
     tasks: str = ""
     requeue: str = ""
     notices: tuple[str, ...] = ()
@@ -81,7 +83,7 @@ def rewrite(
     notices = [f"whesl: {wrapped.task}: passed on, but not known: sbatch {word}" for word in call.guessed]
     if avoid:
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
-    count, tasks = wrapped.spares if spares else 0, ""
+    count, tasks, most = wrapped.spares if spares else 0, "", ""
     own = wrapped.tasks if comment else asked.get("ntasks", "")
     parts = list(call.words)
     grown: list[list[str]] = [[]] * len(parts)
@@ -103,14 +105,21 @@ def rewrite(
             count = 0
         else:
             parts, grown = [part for part, _ in components], [one or [] for one in found]
-            more = next((word for word in grown[0] if word.startswith("--ntasks=")), "")
-            if more and not comment and len(parts) == 1:
-                tasks = f"{own}/{more.removeprefix('--ntasks=')}"
+            more = dict(word.split("=", 1) for word in grown[0])
+            if "--ntasks" in more and not comment and len(parts) == 1:
+                tasks = f"{own}/{more['--ntasks']}"
+            if len(parts) == 1 and "--gpus" not in more:
+                most = more["--nodes"]
     given = joined([(*part, *words, *added) for part, added in zip(parts, grown, strict=True)])
     script = wrapped.source or call.script
     given += ["--", script] if script.startswith("-") else [script] if script else []
     return Rewritten(
-        words=(*given, *call.arguments), spares=count, tasks=tasks, requeue=said, notices=tuple(notices)
+        words=(*given, *call.arguments),
+        spares=count,
+        nodes=int(most) if most.isdecimal() else 0,
+        tasks=tasks,
+        requeue=said,
+        notices=tuple(notices),
     )
 
 

@@ -148,7 +148,8 @@ class Requeue(JobCommand, frozen=True, kw_only=True):
 
     ``withdrawn``: the job's isolator may have withdrawn the permission to requeue the job, so it is given
     again. ``time`` (minutes) and ``memory`` (MiB of each node): the job's limits in its next run; None:
-    unchanged. ``avoid``: nodes that the next run is kept off, where that is possible.
+    unchanged. ``avoid``: nodes that the next run is kept off, where that is possible. ``sizes``: the fewest
+    and the most nodes of the next run, (0, 0) for as many as before.
     """
 
     token: str
@@ -157,6 +158,7 @@ class Requeue(JobCommand, frozen=True, kw_only=True):
     time: float | None = None
     memory: int | None = None
     avoid: tuple[str, ...] = ()
+    sizes: tuple[int, int] = (0, 0)
 
 
 class AllowRequeue(JobCommand, frozen=True, kw_only=True):

@@ -121,6 +121,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
             nodes=message.nodes,
             requeue=message.requeue,
             kept=message.kept,
+            sizes=message.sizes,
             moves=message.moves,
             declared=() if flow is not None else message.exceptions,
             peer=peer,

@@ -86,6 +86,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``cluster`` are variables that name its job's cluster, and ``declared`` its rules' exceptions. ``requeue``
     is its user's word on requeueing the job; ``kept``: the job outlives a lost node, so that rules can act;
     ``moves``: another node may take the task over after the loss of the isolator's own (``nodes[0]``).
+    ``sizes``: the fewest and the most nodes of its job's next run, (0, 0) for as many as it had.
     ``uses`` are the nodes of its newest attempt; the resource manager has called those in ``lost`` down.
     """
 
@@ -114,6 +115,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nodes: tuple[str, ...] = ()
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    sizes: tuple[int, int] = (0, 0)
     moves: bool = False
     uses: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()

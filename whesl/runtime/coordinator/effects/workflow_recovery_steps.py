@@ -365,7 +365,7 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         # The requeue may have been allowed before, so it is tried nevertheless. Without slurmdbd, Slurm
         # accepts no change of a job that a lost node has left.
         blocked = f"; {error.message}"
-    limits = Limits(time=command.time, memory=command.memory, avoid=command.avoid)
+    limits = Limits(time=command.time, memory=command.memory, avoid=command.avoid, sizes=command.sizes)
     asked = command.time is not None or command.memory is not None
     if asked and not isinstance(scheduler, ChangesLimits):
         raise RefusedError(f"{scheduler.name} gives a job that runs again neither more time nor more memory")

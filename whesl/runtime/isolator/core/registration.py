@@ -35,6 +35,7 @@ def registration(transition: Transition) -> Register:
         cluster=setup.cluster,
         requeue=setup.requeue,
         kept=setup.kept,
+        sizes=setup.sizes,
         moves=setup.moves,
     )
 

@@ -26,7 +26,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     may act on the loss, and not because the user asked for it. ``moves``: another node may take the task over
     after the loss of ``own_node``. ``restarts``: how often the job was requeued.
     ``earlier``: number of attempts in earlier runs of the job that left a result; the attempts of an
-    interrupted run are in the journal, which is continued.
+    interrupted run are in the journal, which is continued. ``sizes``: the fewest nodes on which the job may
+    run again, and the most, (0, 0) for as many as it had.
     """
 
     task: Task
@@ -44,6 +45,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    sizes: tuple[int, int] = (0, 0)
     moves: bool = False
     account: str = ""  # the directory of the allocation's account of nodes; "" for a single node
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this task began

@@ -103,8 +103,10 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
             hint="tasks are called WORKFLOW/TASK; --step and --instance may have some",
         )
     granted = spares_granted(os.environ, request.workflow, request.step)
-    # The resource manager may have granted another number of spares.
-    spares = request.spares if granted is None else granted
+    # The resource manager may have granted another number of spares, and a later run of the job fewer.
+    spares, most = (request.spares, 0) if granted is None else granted
+    sizes = (most - spares, most) if most else (0, 0)
+    spares = max(spares - max(most - len(given.nodes), 0), 0)
     if given.components and not request.workflow and (request.nodes or not request.own_node):
         raise UsageError(
             "this is a heterogeneous job: a task uses nodes of all its components",
@@ -143,6 +145,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "restarts": given.restart_count,
         "requeue": requeue_said(os.environ, request.workflow, request.step),
         "kept": kept(os.environ),
+        "sizes": sizes,
         "components": given.components,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),

@@ -98,6 +98,7 @@ class Registered(Record, frozen=True, kw_only=True, tag="registered"):
     run: str = ""
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
+    sizes: tuple[int, int] = (0, 0)
     moves: bool = False
 
 

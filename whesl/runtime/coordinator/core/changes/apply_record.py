@@ -223,6 +223,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         nodes=record.nodes,
         requeue=record.requeue,
         kept=record.kept,
+        sizes=record.sizes,
         moves=record.moves,
         uses=() if another else before.uses,
         lost=() if another else before.lost,

@@ -185,6 +185,7 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
                 time=wanted.time_limit,
                 memory=wanted.memory,
                 avoid=to_avoid(transition.bad_nodes(), transition.now),
+                sizes=transition.state.tasks[order.task].sizes,
             )
         )
 
