@@ -202,9 +202,7 @@ class AllowsRequeue(Protocol):
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """New limits of a job: ``time`` in minutes, ``memory`` in MiB per node; None leaves a limit unchanged.
 
-    ``avoid``: nodes that the job is kept off where it can be, and where enough other nodes are there.
-    ``sizes``: the fewest and the most nodes of the job, (0, 0) for as many as before. It gets fewer than the
-    most where not so many of its kind are up.
+    ``avoid``: nodes that it is kept off where enough others are up. ``sizes``: its fewest and most nodes.
     """
 
     time: float | None = None
