@@ -56,6 +56,15 @@ def test_nodes_that_are_lost_together_are_each_to_blame() -> None:
     assert find_suspect([evidence("killed")], NODES, silent=["n02", "n01"]).node == "n02"
 
 
+def test_the_node_of_the_script_may_be_lost_after_another_one_has_taken_its_place() -> None:
+    """With ``unknown: fail`` such a task failed, though another node had taken its script over."""
+    nodes = NodeSet(active=("n02", "n04"), lost=("n01", "n03"))
+    assert find_suspect([evidence(kind="node", node="n01")], nodes).node == "n01"
+    assert find_suspect([evidence("srun: error: Node failure on n01")], nodes).node == ""
+    other = [evidence(kind="node", node="n01"), evidence("srun: error: n02: task 0: Killed")]
+    assert find_suspect(other, nodes).node == "n02"
+
+
 def test_a_silent_spare_is_not_to_blame() -> None:
     assert find_suspect([evidence("killed")], NODES, silent=["n04"]).node == ""
 

@@ -144,6 +144,7 @@ _COMPILED = tuple((wording, re.compile(wording.pattern, re.MULTILINE)) for wordi
 _MOST_TEXT = 65_536  # characters of one piece of evidence
 _MOST_NAMES = 65_536  # hosts, over all evidence
 _NAMES = ("node", "host", "hostname", "nodename")
+_LOSSES = ("heartbeat", "node")  # kinds of evidence
 
 
 class Suspect(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,7 +174,8 @@ def find_suspect(
 
     Args:
         evidence: the pieces of evidence.
-        nodes: the nodes of the allocation; only nodes in use and spares count, since lost nodes are out.
+        nodes: the nodes of the allocation. A node that is out of use counts where it was lost only now, as
+            the node of the job's script may be, and no other node is to blame.
         silent: nodes that WHESL's agents or the resource manager call lost.
     """
     known = _Names([*nodes.active, *nodes.spares])
@@ -186,7 +188,7 @@ def find_suspect(
             found.setdefault(level, {}).setdefault(node, because)
 
     for item in evidence:
-        if item.kind in ("heartbeat", "node") and item.node:
+        if item.kind in _LOSSES and item.node:
             blame(LOST, item.node, f"{item.node} was lost")
         elif item.kind == "job-exception" and item.node:
             blame(FAILED, item.node, f"{item.node} is named by the resource manager: {item.detail[:120]}")
@@ -214,6 +216,9 @@ def find_suspect(
     if not found and len(nodes.active) == 1 and any(item.kind == "cause" for item in evidence):
         blame(REPORTED, nodes.active[0], "the task uses no other node")
     if not found:
+        for item in evidence:
+            if item.kind in _LOSSES and (node := match_node(item.node, nodes.lost)):
+                return Suspect(node=node, because=f"{node} was lost", level=LOST)
         return Suspect(because="unknown: the evidence names no node of the allocation")
     level = max(found)
     if len(found[level]) > 1 and level < LOST:
