@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.placement.policies.easy import may_overtake, reservation
+from whesl.prediction.easy_backfilling import may_overtake, reservation
 from whesl.prediction.numba_jit import jit
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from whesl.lab.readers import swf
 from whesl.lab.simulators.cluster import measures, python_event_loop, simulation_records
-from whesl.placement.policies.easy import Easy, may_overtake, reservation
+from whesl.placement.policies.easy import Easy
 from whesl.placement.policies.first_free import first_free
+from whesl.prediction.easy_backfilling import may_overtake, reservation
 
 
 class ShortestFirst:

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
-from whesl.placement.policies.easy import may_overtake, reservation
 from whesl.placement.policies.port import Decisions, View
+from whesl.prediction.easy_backfilling import may_overtake, reservation
 from whesl.prediction.failures.compiled_predictor import Compiled, probabilities
 from whesl.prediction.failures.port import Predictor
 from whesl.prediction.numba_jit import jit

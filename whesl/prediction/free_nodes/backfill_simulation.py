@@ -1,8 +1,6 @@
 """FCFS with EASY backfilling on counted nodes, compiled: it replays a whole log or rolls a queue forward.
 
-Source of the algorithm: D. A. Lifka, "The ANL/IBM SP scheduling system", 1995. The first job that does not
-fit gets a reservation at the time when, by time limits, enough nodes are free. A later job may start when it
-ends before that time, or needs no more nodes than are left over at that time.
+Time limits are the estimates of ``whesl.prediction.easy_backfilling``, which has the algorithm.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from whesl.prediction.easy_backfilling import may_overtake, reservation
 from whesl.prediction.numba_jit import jit
 
 Floats = NDArray[np.float64]
@@ -29,28 +28,11 @@ def _opened(time: float, limit: float, closed_from: Floats, closed_to: Floats) -
 def _reservation(
     time: float, capacity: float, free: float, size: float, opened: float, nodes: Floats, planned: Floats
 ) -> tuple[float, float]:
-    """Return the start of the reservation of the first job that does not fit, and the nodes left over then.
-
-    Args:
-        time: the current time, in seconds.
-        capacity: number of nodes.
-        free: number of free nodes.
-        size: number of nodes of the job.
-        opened: earliest start of the job without maintenance, in seconds.
-        nodes: number of nodes of each running job, in the order of ``planned``.
-        planned: ends of the running jobs' time limits, in seconds, ascending.
-    """
-    then = free
-    shadow = time
-    for one in range(len(nodes)):
-        if then >= size:
-            break
-        then += nodes[one]
-        shadow = max(time, planned[one])
-    if opened > shadow:
-        shadow = opened
-        then = capacity
-    return shadow, then - size
+    """Return the head's shadow time, which is not before ``opened``, and the nodes left over then."""
+    shadow, extra = reservation(planned, nodes, len(nodes), free, size, False)
+    if opened > max(time, shadow):
+        return opened, capacity - size
+    return max(time, shadow), extra
 
 
 @jit
@@ -141,10 +123,9 @@ def simulate(
             opened = _opened(time, limit[job], closed_from, closed_to)
             starts = size[job] <= free and opened <= time
             if starts and headed:
-                if time + limit[job] > shadow:
-                    starts = size[job] <= extra
-                    if starts:
-                        extra -= size[job]
+                starts = may_overtake(size[job], limit[job], time, free, shadow, extra)
+                if starts and time + limit[job] > shadow:
+                    extra -= size[job]
             elif not starts and not headed:
                 headed = True
                 shadow, extra = _reservation(
@@ -215,7 +196,7 @@ def held(
             continue
         opened = _opened(now, limit[job], closed_from, closed_to)
         if opened <= now and size[job] <= free:
-            found[job] = not headed or now + limit[job] <= shadow or size[job] <= extra
+            found[job] = not headed or may_overtake(size[job], limit[job], now, free, shadow, extra)
         elif not headed:
             headed = True
             shadow, extra = _reservation(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whesl.prediction.easy_backfilling import reservation
 from whesl.prediction.numba_jit import jit
 
 # Columns of ``Cluster.queue``, then columns of ``Cluster.running``.
@@ -228,14 +229,9 @@ def _pass(cluster: Cluster, now: float) -> None:
     count = cluster.state[RUNNING]
     order = np.argsort(cluster.running[:count, BY])
     need = cluster.queue[0, NODES]
-    free = float(cluster.state[FREE])
-    shadow, extra = np.inf, 0.0
-    for place in order:
-        free += cluster.running[place, COUNT]
-        if free >= need:
-            shadow = max(now, cluster.running[place, BY])
-            extra = free - need
-            break
+    ends, nodes = cluster.running[order, BY], cluster.running[order, COUNT]
+    shadow, extra = reservation(ends, nodes, count, float(cluster.state[FREE]), need, False)
+    shadow = max(now, shadow)
     row = 1
     while row < cluster.state[QUEUED] and cluster.state[FREE] > 0:
         wanted = int(cluster.queue[row, NODES])

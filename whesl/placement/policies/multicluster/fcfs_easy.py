@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whesl.placement.policies.easy import reservation as shadow_time
 from whesl.placement.policies.hash_based_random_numbers import draw
+from whesl.prediction.easy_backfilling import reservation as shadow_time
 from whesl.prediction.numba_jit import jit
 
 Integers = NDArray[np.int64]
