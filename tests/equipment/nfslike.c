@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <fuse.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,8 @@ static int before(const char *operation, const char *path)
         if (!faults.stalled)
             break;
         pthread_mutex_unlock(&faults_mutex);
+        if (fuse_interrupted())
+            return -EINTR; /* a killed process ends, as one that waits for a hard NFS mount */
         usleep(10000);
     }
     latency = faults.latency_us;
@@ -570,12 +573,19 @@ static void *control(void *unused)
     _exit(0);
 }
 
+static void op_interrupted(int number)
+{
+    (void)number;
+}
+
 static void *op_init(struct fuse_conn_info *connection, struct fuse_config *configuration)
 {
     pthread_t thread;
 
     (void)connection;
     configuration->use_ino = 1;
+    configuration->intr = 1;
+    signal(SIGUSR1, op_interrupted); /* libfuse wakes a call's thread by it */
     configuration->attr_timeout = attributes_s;
     configuration->entry_timeout = names_s;
     configuration->negative_timeout = absences_s;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -83,16 +84,37 @@ def test_a_hanging_isolator_without_an_attempt_is_left_after_a_time(
     for name in ("LOOK", "SILENT_LOOK", "SILENCE"):
         monkeypatch.setattr(home_watch, name, 0.0)
     isolator = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
-    pidfd = os.pidfd_open(isolator)
     watch = home_watch.HomeWatch(str(bed.at("node") / "task"))
+    watch.isolator = os.pidfd_open(isolator)
     bed.change("node", stalled=True)
-    until(lambda: watch._idle_since < time.monotonic(), "the silence", PATIENCE, lambda: watch.look(pidfd))
+    until(lambda: watch._idle_since < time.monotonic(), "the silence", PATIENCE, watch.look)
     monkeypatch.setattr(home_watch, "NOTHING_RUNS", 0.0)
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
-    watch.look(pidfd)
+    watch.look()
     assert ended == [os.EX_SOFTWARE]
-    os.close(pidfd)
+    os.close(watch.isolator)
     with contextlib.suppress(ChildProcessError):
         assert os.waitstatus_to_exitcode(os.waitpid(isolator, 0)[1]) == -9
     bed.change("node", stalled=False)
+
+
+WAITS = """
+import os, sys
+from whesl.runtime.isolator.launch import home_watch
+home_watch.LOOK = home_watch.SILENT_LOOK = home_watch.SILENCE = 0.1
+watch = home_watch.HomeWatch(sys.argv[1])
+watch.ended = 0
+watch.start()
+os.listdir(sys.argv[1])
+raise SystemExit("the file system answered")
+"""
+
+
+def test_a_keeper_that_waits_in_a_file_of_the_home_ends_all_the_same(bed: NfsBed) -> None:
+    """The home fell silent while a task of a second ended: ``whesl exec`` waited for the file server."""
+    bed.change("node", stalled=True)
+    words = [sys.executable, "-c", WAITS, str(bed.at("node"))]
+    ended = subprocess.run(words, stderr=subprocess.PIPE, timeout=PATIENCE, check=False)
+    bed.change("node", stalled=False)
+    assert (ended.returncode, b"the program ended with status 0" in ended.stderr) == (0, True)

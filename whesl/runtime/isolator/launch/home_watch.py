@@ -10,10 +10,11 @@ import math
 import os
 import signal
 import sys
+import threading
 import time
 
 from whesl.files.hanging_file_system import Question
-from whesl.runtime.isolator.launch import program_runner, signal_delivery
+from whesl.runtime.isolator.launch import program_runner
 
 LOOK = 60.0  # seconds between two questions to a file system that answers
 SILENT_LOOK = 1.0  # seconds between two looks at one that does not
@@ -21,41 +22,49 @@ SILENCE = 30.0  # seconds without an answer after which the file system hangs
 NOTHING_RUNS = 600.0  # seconds for which a hanging isolator may leave its task without an attempt
 
 
-class HomeWatch:
-    """Looks at the file system of a task's directory.
+class HomeWatch(threading.Thread):
+    """Looks at the file system of a task's directory, while the keeper may wait in a call to it.
+
+    Attributes:
+        isolator: a descriptor of the isolator (pidfd_open(2)), None while none runs.
+        ended: the exit status of a first attempt whose runner has ended, else None.
 
     Args:
         directory: the task's directory.
     """
 
     def __init__(self, directory: str) -> None:
+        super().__init__(daemon=True)
         self._directory = directory
         self._question = Question(directory)
         self._due = time.monotonic() + LOOK
         self._idle_since = math.inf
+        self.isolator: int | None = None
+        self.ended: int | None = None
 
-    def due_in(self) -> float:
-        """Return the milliseconds until the next look."""
-        return max(self._due - time.monotonic(), 0.0) * 1000
+    def run(self) -> None:
+        """Look whenever a look is due."""
+        while True:
+            time.sleep(max(self._due - time.monotonic(), 0.0))
+            self.look()
 
-    def look(self, isolator: int) -> None:
-        """Look where a look is due; end this process as the program has ended, where the file system hangs.
-
-        Args:
-            isolator: a descriptor of the isolator (pidfd_open(2)).
-        """
+    def look(self) -> None:
+        """Look; end this process as the program has ended, where the file system hangs."""
         end = self._end(time.monotonic())
         if end is None:
             return
         status, died = end
         with contextlib.suppress(OSError):
-            # When its files are back, it may start no attempt.
-            signal.pidfd_send_signal(isolator, signal.SIGKILL)
+            if self.isolator is not None:  # when its files are back, it may start no attempt
+                signal.pidfd_send_signal(self.isolator, signal.SIGKILL)
             how = "no attempt runs" if status is None else f"the program ended with status {status}"
             sys.stderr.write(f"whesl: {self._directory} does not answer; {how}, which no rule has judged\n")
             sys.stderr.flush()
         if status is not None and died:
-            signal_delivery.die(status - 128)
+            # Only a main thread may give a signal its default again. A new program begins with the defaults.
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {status - 128})
+            dies = f"ulimit -c 0; kill -{status - 128} $$; exit {status}"
+            os.execv("/bin/sh", ["sh", "-c", dies])  # noqa: S606  # a list
         os._exit(os.EX_SOFTWARE if status is None else status)
 
     def _end(self, now: float) -> tuple[int | None, bool] | None:
@@ -72,8 +81,9 @@ class HomeWatch:
         if now < self._question.asked + SILENCE:
             return None
         if runner := program_runner.running(self._directory):
-            self._idle_since = math.inf
+            self._idle_since, self.ended = math.inf, None  # a later attempt, or one that has not ended
             status = program_runner.status_in_name(runner)
             return status if status[0] is not None else None
         self._idle_since = min(self._idle_since, now)
-        return (None, False) if now > self._idle_since + NOTHING_RUNS else None
+        over = self.ended == 0 or now > self._idle_since + NOTHING_RUNS
+        return (self.ended, False) if over else None

@@ -79,7 +79,7 @@ class Keeper:
         self._python = python
         self._claim = claim
         self._isolator = isolator
-        self._pidfd: int | None = None  # of the isolator, as long as this process waits for it
+        self._home = home_watch.HomeWatch(task_dir)
         self._child = child
         self._status = 0  # the exit status of the last isolator that was a child
         self._runner = procfs.pidfd(runner) if runner else None
@@ -125,6 +125,7 @@ class Keeper:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
+        self._home.start()
         result = self._wait_briefly(read) if self._gate else None
         while result is None:
             self._wait(read)
@@ -198,7 +199,7 @@ class Keeper:
         )
 
         result = None
-        isolator = procfs.pidfd(self._isolator)
+        isolator = self._home.isolator = procfs.pidfd(self._isolator)
         try:
             short = short_task_without_isolator.Short(self._directory)
             if short.wait(self._runner, [signals, isolator]):
@@ -208,6 +209,7 @@ class Keeper:
         except Exception as error:  # after any error, an isolator does the same work
             with contextlib.suppress(OSError), open(f"{self._directory}/log", "a") as log:  # noqa: PTH123
                 log.write(f"an isolator is needed: {error!r}\n")
+        self._home.isolator = None
         if isolator is not None:
             os.close(isolator)
         with contextlib.suppress(OSError):  # the isolator is dead
@@ -219,7 +221,7 @@ class Keeper:
 
     def _wait(self, signals: int) -> None:
         """Wait until the isolator is gone, and forward signals meanwhile."""
-        pidfd = self._pidfd = procfs.pidfd(self._isolator)
+        pidfd = self._home.isolator = procfs.pidfd(self._isolator)
         if pidfd is None:
             self._reap()
             return
@@ -233,11 +235,11 @@ class Keeper:
         ending, self._ending = self._ending, []
         for signum in ending:
             self._tell_isolator(signum)
-        gone, home = False, home_watch.HomeWatch(self._directory)
+        gone = False
         while not gone:
             if self._script is not None and self._script.gone():
                 self._end_with_script(self._script, poller, signals)
-            patience = output_passthrough.LOOK_FIRST * 1000 if self._held else home.due_in()
+            patience = output_passthrough.LOOK_FIRST * 1000 if self._held else None
             for descriptor, _ in poller.poll(patience):
                 if descriptor == pidfd:
                     gone = True
@@ -249,8 +251,7 @@ class Keeper:
                 if descriptor == signals:
                     self._hear(signals)
             self._deliver()
-            home.look(pidfd)
-        self._pidfd = None
+        self._home.isolator = None
         os.close(pidfd)
         self._reap()
 
@@ -305,8 +306,8 @@ class Keeper:
     def _tell_isolator(self, signum: int) -> None:
         """Pass a signal on to the isolator, to the next one when none runs."""
         try:
-            if self._pidfd is not None:
-                signal.pidfd_send_signal(self._pidfd, signum)
+            if self._home.isolator is not None:
+                signal.pidfd_send_signal(self._home.isolator, signum)
                 return
         except ProcessLookupError:
             pass
@@ -322,8 +323,10 @@ class Keeper:
         assert self._runner is not None
         with contextlib.suppress(ChildProcessError):
             end = os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
-            if end is not None and end.si_code == os.CLD_EXITED and file_retry.gone(self._directory):
-                self._bereft = end.si_status  # without the task's directory, no attempt can follow
+            if end is not None and end.si_code == os.CLD_EXITED:
+                self._home.ended = end.si_status
+                if file_retry.gone(self._directory):
+                    self._bereft = end.si_status  # without the task's directory, no attempt can follow
         os.close(self._runner)
         self._runner = None
 
