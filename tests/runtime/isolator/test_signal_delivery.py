@@ -218,6 +218,9 @@ def test_who_was_sent_a_signal_is_known_without_a_wait(monkeypatch: pytest.Monke
     assert witnesses.reach([signal.SIGUSR1]) == {signal.SIGUSR1: signal_delivery.EVERYBODY}
     os.kill(witnesses._pairs[-1].near, signal.SIGUSR2)
     assert witnesses.reach([signal.SIGUSR2]) == {signal.SIGUSR2: signal_delivery.GROUP}
+    for pid in (witnesses._pairs[0].near, witnesses._pairs[1].near, witnesses._pairs[1].far):
+        os.kill(pid, signal.SIGINT)  # the last one began a moment ago, in the keeper's group
+    assert witnesses.reach([signal.SIGINT]) == {signal.SIGINT: signal_delivery.GROUP}
     term = [signal.SIGTERM]
     assert witnesses.reach(term, term) == {signal.SIGTERM: signal_delivery.ONE}, "the program dies of it"
     for pair in witnesses._pairs:

@@ -99,14 +99,16 @@ class _Pair:
                 for far in (True, False)
             )
 
-    def saw(self, signum: int, *, far: bool) -> bool:
-        """Whether a signal was sent to a witness that has not shown it yet.
+    def reach(self, signum: int) -> str:
+        """Return the processes that a signal was sent to, '' where these witnesses were not, or have told.
 
         Args:
             signum: the signal.
-            far: whether to ask the witness outside the keeper's process group.
         """
-        return signum not in self.told and bool(_pending(self.far if far else self.near) >> (signum - 1) & 1)
+        if signum in self.told:
+            return ""
+        near, far = (bool(_pending(pid) >> (signum - 1) & 1) for pid in (self.near, self.far))
+        return EVERYBODY if far else GROUP if near else ""
 
     def end(self) -> None:
         """Kill both witnesses."""
@@ -147,10 +149,7 @@ class Witnesses:
             signum: EVERYBODY for signum in wanted if began - self._everybody.get(signum, -_AGAIN) < _AGAIN
         }
         while True:
-            group = {signum for signum in wanted - set(found) if self._saw(signum, far=False)}
-            # Whoever signals all processes has reached the far witness by now.
-            found |= {signum: EVERYBODY for signum in wanted - set(found) if self._saw(signum, far=True)}
-            found = dict.fromkeys(group, GROUP) | found
+            found |= {signum: reach for signum in wanted - set(found) if (reach := self._reach(signum))}
             patience = _SENDING if wanted - set(found) - set(deadly) else _LOOK
             if set(found) == wanted or time.monotonic() >= began + patience:
                 break
@@ -167,8 +166,9 @@ class Witnesses:
         self._pairs.append(self._begin())
         return found
 
-    def _saw(self, signum: int, *, far: bool) -> bool:
-        return any(pair.saw(signum, far=far) for pair in self._pairs)
+    def _reach(self, signum: int) -> str:
+        """Return what the older pair shows: a far witness begins in the keeper's process group."""
+        return next((reach for pair in self._pairs if (reach := pair.reach(signum))), "")
 
 
 def _pending(pid: int) -> int:
