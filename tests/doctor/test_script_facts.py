@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.doctor import script_facts
+from whesl.doctor.job_script import facts as script_facts
 
 WORDS = (
     *(

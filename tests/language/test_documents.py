@@ -79,7 +79,8 @@ def test_every_code_can_be_given() -> None:
     """A code that nothing gives would be explained for nothing."""
     room = [path for path in (ROOT / "whesl" / "language").rglob("*.py") if path.name != "diagnostics.py"]
     # What only a look at the machine finds is the command's.
-    looks = (ROOT / "whesl" / "doctor").glob("rules_*.py")
+    doctor = ROOT / "whesl" / "doctor"
+    looks = [*doctor.glob("rules_*.py"), *doctor.glob("job_script/*.py")]
     sources = "".join(path.read_text("utf-8") for path in (*room, *looks))
     assert {code for code in CODES if f'"{code}"' not in sources} == {"ESL007"}
 

@@ -24,7 +24,7 @@ from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.recovery_plan import RecoveryError
 
 if TYPE_CHECKING:
-    from whesl.doctor.rules_and_script import ScriptChecks
+    from whesl.doctor.job_script.checks import ScriptChecks
 
 _GLOB = frozenset("*?[")
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
@@ -111,7 +111,11 @@ class Surroundings:
                 if self._script is None or not self._script.writes(path):
                     yield from self._file_missing(path, tasks, detection.span)
                 yield from self._file_shared(path, tasks, detection.span)
-            for unfit in self._script.findings(detection) if self._script is not None else ():
+            for unfit in (
+                self._script.findings(detection, exception, self._spec.exceptions)
+                if self._script is not None
+                else ()
+            ):
                 yield self._finding(*unfit)
             promise = detection.promised()
             place = self._expanded(promise.path) if promise is not None else None
@@ -270,7 +274,7 @@ class Surroundings:
 
 def _script_checks(commands: str, workflow: Workflow | None) -> ScriptChecks:
     # What reads scripts is not loaded for a task that starts.
-    from whesl.doctor.rules_and_script import ScriptChecks
+    from whesl.doctor.job_script.checks import ScriptChecks
 
     steps = {task.step for task in workflow.tasks} if workflow is not None else set()
     return ScriptChecks(commands, len(steps) == 1)

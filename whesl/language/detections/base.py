@@ -222,6 +222,18 @@ class Kind(Record, frozen=True, kw_only=True):
         """Whether the loss of a node raises this detection."""
         return False
 
+    def ends(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Return the exit codes and the signals that raise this detection; none for any, and other kinds."""
+        return frozenset(), frozenset()
+
+    def repeats(self) -> tuple[int, float | None]:
+        """Return how often its lines have to come, and within how many seconds, None for any time."""
+        return 1, None
+
+    def nodes(self) -> str | None:
+        """Return the glob of the nodes whose states raise this detection; None for all, and other kinds."""
+        return None
+
     def foresees(self, prediction: PredictedFailure) -> bool:
         """Whether a predicted failure raises this detection."""
         return False

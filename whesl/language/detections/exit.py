@@ -80,6 +80,10 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
     def detector(self, exception: str, node: str) -> Detector:
         return _Exits(exception, node, self)
 
+    def ends(self) -> tuple[frozenset[int], frozenset[int]]:
+        codes = {code for each in self.codes for code in range(each.first, each.last + 1)}
+        return frozenset() if self.excluded else frozenset(codes), frozenset(self.signals)
+
     def covers(self, code: int, signal: int | None) -> bool:
         """Whether this detection covers an end of the task.
 

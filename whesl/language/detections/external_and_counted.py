@@ -58,6 +58,9 @@ class PredictedDetection(Kind, frozen=True, kw_only=True, tag="predicted"):
     def captured(self) -> list[frozenset[str]]:
         return [frozenset({"lead", "confidence", "evidence"})]
 
+    def nodes(self) -> str | None:
+        return self.node
+
     def foresees(self, prediction: PredictedFailure) -> bool:
         soon = self.within is None or prediction.lead <= self.within
         named = self.node is None or fnmatchcase(prediction.node, self.node)

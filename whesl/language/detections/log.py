@@ -89,6 +89,9 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         alone = self.times == 1 and (self.require is Require.ANY or len(self.patterns) == 1)
         return self.reads() if alone else None
 
+    def repeats(self) -> tuple[int, float | None]:
+        return self.times, self.within
+
     def needs_all(self) -> bool:
         return self.require is Require.ALL and len(self.patterns) > 1 and self.times == 1
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from whesl.doctor import script_commands
-from whesl.doctor.script_commands import OWN, UNKNOWN, Command, Output, Sink
+from whesl.doctor.job_script import commands as script_commands
+from whesl.doctor.job_script.commands import OWN, UNKNOWN, Command, Output, Sink
 
 _SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k)?sh(?:\s+(.*))?")
 # Commands that hardly fail: a script that ends with one ends with status 0.
@@ -25,6 +25,7 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         commands: all its commands, those of functions where they are called.
+        dead: those that stand behind an ``exit`` that always runs, and are not among ``commands``.
         printed: the beginnings of lines that it always prints on standard output.
         written: the files to which it sends output, from the job's first directory on.
         made: the directories that it makes, or names to its programs.
@@ -34,6 +35,7 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     commands: tuple[Command, ...] = ()
+    dead: tuple[Command, ...] = ()
     printed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     made: frozenset[str] = frozenset()
@@ -52,13 +54,15 @@ def read(text: str) -> ScriptFacts:
     script = script_commands.read(text) if shell is not None else None
     if shell is None or script is None:
         return ScriptFacts()
-    always = [each for each in script.commands if each.place.always]
+    commands = tuple(each for each in script.commands if not each.place.dead)
+    always = [each for each in commands if each.place.always]
     programs = [each for each in always if each.program]
     facts = ScriptFacts(
-        commands=script.commands,
+        commands=commands,
+        dead=tuple(each for each in script.commands if each.place.dead),
         printed=_printed(always, text),
         written=_written(always),
-        made=frozenset(_made(script.commands)),
+        made=frozenset(_made(commands)),
     )
     if not programs:
         return facts

@@ -31,6 +31,21 @@ _LAUNCHERS = {
     "python3",
     "julia",
     "Rscript",
+    # programs that start others, and applications that scripts call without a launcher
+    *("timeout", "stdbuf", "nice", "numactl", "taskset", "unbuffer", "accelerate", "deepspeed", "ibrun"),
+    *(
+        "apptainer",
+        "singularity",
+        "docker",
+        "podman",
+        "lmp",
+        "gmx",
+        "namd2",
+        "namd3",
+        "pw.x",
+        "vasp_std",
+        "g16",
+    ),
 }
 # Commands before the name of a program.
 _BEFORE = {"exec", "time", "nohup", "command", "env"}
@@ -62,17 +77,22 @@ class Output(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop: how often it runs, 0 where that is not known, and the seconds that it sleeps each time."""
+    """A loop: how often it runs, 0 where that is not known, and the seconds that it sleeps each time.
+
+    ``last`` are the numbers that variables have at the end, of this loop and of those around it.
+    """
 
     times: int
     pause: float
+    last: tuple[tuple[str, str], ...] = ()
 
 
 class Place(NamedTuple):
     """Where a command stands, and what hides its status where that is sure.
 
     With ``judged``, the script decides by the command's status; with ``captured``, a variable gets its
-    output.
+    output; a ``dead`` one stands behind an ``exit`` that always runs. ``arms`` are the branches around it:
+    the number of the statement, and of the branch in it.
     """
 
     output: Output = Output()
@@ -82,6 +102,8 @@ class Place(NamedTuple):
     captured: bool = False
     loop: Loop | None = None
     hidden_by: str = ""
+    dead: bool = False
+    arms: tuple[tuple[int, int], ...] = ()
 
 
 class Command(NamedTuple):
@@ -169,13 +191,13 @@ class _Reader:
                 self._constants[variable] = made
 
     def read(self) -> Iterator[Command]:
-        """Yield the script's commands; none behind an ``exit`` that always runs."""
+        """Yield the script's commands."""
         for each in self._root.named_children:
             yield from self._statement(each, Place())
 
     def _statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         if self._ended:
-            return
+            place = place._replace(always=False, dead=True)
         if node.next_sibling is not None and node.next_sibling.type == "&":
             place = place._replace(background=True)
         step = getattr(self, f"_{node.type}", None)
@@ -197,7 +219,11 @@ class _Reader:
         body = self._functions.get(words[0])
         if body is not None and words[0] not in self._inside:
             self._inside.append(words[0])
+            kept = self._constants
+            given = {str(number): word for number, word in enumerate(words) if number and "$" not in word}
+            self._constants = {**kept, **given}
             yield from self._statement(body, place)
+            self._constants = kept
             self._inside.pop()
             return
         if words[0] in ("cd", "pushd", "popd") and not place.background:
@@ -253,17 +279,29 @@ class _Reader:
     def _list(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         first, behind = node.named_children[0], node.named_children[-1]
         harmless = node.children[1].type == "||" and _words(behind, {})[:1] in (("true",), (":",), ("echo",))
+        instead = node.children[1].type == "||"
         hidden = place._replace(hidden_by=f"|| {_words(behind, {})[0]}") if harmless else place
-        yield from self._statement(first, hidden)
-        yield from self._statement(behind, place._replace(always=False))
+        hidden = hidden._replace(judged=place.judged or (instead and self._exits(behind)))
+        yield from self._statement(first, _arm(hidden, node, 0) if instead else hidden)
+        other = place._replace(always=False)
+        yield from self._statement(behind, _arm(other, node, 1) if instead else other)
+
+    def _exits(self, node: tree_sitter.Node) -> bool:
+        """Whether a statement, or a function that it calls, has an ``exit``."""
+        names = {_words(each, {})[:1] for each in (node, *_descendants(node)) if each.type == "command"}
+        called = [self._functions[name] for names_of in names for name in names_of if name in self._functions]
+        inside = [each for body in called for each in _descendants(body) if each.type == "command"]
+        return ("exit",) in names or any(_words(each, {})[:1] == ("exit",) for each in inside)
 
     def _negated_command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._statement(node.named_children[-1], place._replace(judged=True))
 
     def _if_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         conditions = {each.id for each in node.children_by_field_name("condition")}
-        for each in node.named_children:
-            inner = place._replace(judged=True) if each.id in conditions else place._replace(always=False)
+        for number, each in enumerate(node.named_children):
+            clause = number if each.type in ("elif_clause", "else_clause") else 0
+            branch = _arm(place._replace(always=False), node, clause)
+            inner = place._replace(judged=True) if each.id in conditions else branch
             if each.type in ("elif_clause", "else_clause"):
                 for one in each.named_children:
                     yield from self._statement(one, inner)
@@ -271,9 +309,9 @@ class _Reader:
                 yield from self._statement(each, inner)
 
     def _case_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        for each in node.named_children:
+        for number, each in enumerate(node.named_children):
             for one in each.named_children if each.type == "case_item" else ():
-                yield from self._statement(one, place._replace(always=False))
+                yield from self._statement(one, _arm(place._replace(always=False), node, number))
 
     def _subshell(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         kept = list(self._directories), self._default
@@ -285,14 +323,16 @@ class _Reader:
     def _for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         words = [_text(each, self._constants) for each in node.children_by_field_name("value")]
         times = len(words)
+        counter: tuple[tuple[str, str], ...] = ()
         if len(words) == 1 and (
             counted := re.fullmatch(r"\$\(seq (?:(\d+) )?(\d+)\)|\{(\d+)\.\.(\d+)\}", words[0])
         ):
             first, last = counted[1] or counted[3] or "1", counted[2] or counted[4]
             times = max(0, int(last) - int(first) + 1)
+            counter = ((_text(node.child_by_field_name("variable") or node), last),)
         elif any(set("$*?{") & set(each) for each in words):
             times = 0
-        yield from self._loop(node, place._replace(always=place.always and times > 0), times)
+        yield from self._loop(node, place._replace(always=place.always and times > 0), times, counter)
 
     def _c_style_for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._loop(node, place._replace(always=False), 0)
@@ -300,14 +340,18 @@ class _Reader:
     def _while_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._loop(node, place._replace(always=False), 0)
 
-    def _loop(self, node: tree_sitter.Node, place: Place, times: int) -> Iterator[Command]:
+    def _loop(
+        self, node: tree_sitter.Node, place: Place, times: int, counter: tuple[tuple[str, str], ...] = ()
+    ) -> Iterator[Command]:
         slept = [
             found
             for each in _descendants(node)
             if each.type == "command" and (found := pause(_words(each, self._constants))) is not None
         ]
+        outer = place.loop or Loop(1, 0)
+        loop = Loop(times * outer.times, sum(slept), (*outer.last, *counter))
         for each in node.named_children:
-            yield from self._statement(each, place._replace(loop=Loop(times, sum(slept))))
+            yield from self._statement(each, place._replace(loop=loop))
 
     def _moved(self, words: tuple[str, ...], always: bool) -> None:
         """Note a change of the directory; one that may happen or not makes it unknown."""
@@ -324,6 +368,11 @@ class _Reader:
             kept = self._default[OWN.index(sink.file)]
             return Sink(kept.file, (*sink.through, *kept.through))
         return sink if sink.file == UNKNOWN else sink._replace(file=_joined(self._directories[-1], sink.file))
+
+
+def _arm(place: Place, node: tree_sitter.Node, number: int) -> Place:
+    """Return a place in one of the branches of a statement."""
+    return place._replace(arms=(*place.arms, (node.id, number)))
 
 
 def pause(words: Sequence[str]) -> float | None:

@@ -1,0 +1,233 @@
+"""Rules held against their job's script: each row is a script, a rule, and the code of the finding.
+
+Every kind stands beside a script or rule that is much like it and right.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.language.corpus import DETECT, RECOVER
+from tests.language.test_surroundings import HEADER
+from whesl import language
+from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.managers.workflow import verified
+
+LOST = f'{DETECT}LOG "pressure is lost" stderr'
+RED = r"srun ./a || { printf '\033[31mERROR\033[0m: lost\n'; exit 1; }"
+REPLACE = f"{RECOVER}JOB JOB.REPLACE"
+NO_SHELL = "#!/usr/bin/perl\n#SBATCH -N 4\nsystem('srun ./a > a.log 2>&1 || true');\n"
+PYTHON = "python3 -u - <<'PY'\n{}\nPY"
+WHILE_SOUND = "for i in range(9):\n    print(f'step {i}: error = {i:.1e}')"
+IN_A_BRANCH = "if 0:\n    print('error = 1')"
+
+
+def found(place: Path, script: str, rules: str) -> list[str]:
+    """Return the codes of findings about rules, those of the header left out."""
+    (place / "run.sh").write_text(script)
+    workflow = verified(place / "run.sh")
+    result = language.parse(f"{HEADER}{rules}\n", "t.esl", workflow)
+    assert result.spec is not None, result.diagnostics
+    here = Surroundings(result.spec, place / "t.esl", {}, workflow, None, None, {}, script)
+    before = HEADER.count("\n")
+    return [each.code for each in (*result.diagnostics, *here.findings()) if each.line > before]
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "code"),
+    [
+        ("echo 'starting solver'\nsrun ./a", 'LOG "starting solver" output', "ESL083"),
+        ("echo Job begins on $(hostname)\nsrun ./a", 'LOG "Job begins" stdout', "ESL083"),
+        ("trap 'echo CLEANUP' EXIT\nsrun ./a", 'LOG "CLEANUP" output', "ESL083"),
+        ("srun ./a || echo FAILED", 'LOG "FAILED" output', None),
+        ("if ! srun ./a; then echo FAILED; exit 1; fi", 'LOG "FAILED" output', None),
+        ("echo starting\nsrun ./a", 'LOG "starting" stderr', None),
+        ("echo cycle = 0\nsrun ./a", 'LOG "cycle = " output TIMEOUT 60', None),
+        ("srun ./a > a.log 2>&1", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a &> a.log", 'LOG "FATAL" output', "ESL096"),
+        ("exec > a.log 2>&1\nsrun ./a", "SILENCE TIMEOUT 300", "ESL096"),
+        ("srun ./a 2> err.log", 'LOG "Segmentation" stderr', "ESL096"),
+        ("srun ./a > a.log", 'LOG "srun: error" output', None),
+        ("srun ./a 2>&1 > a.log", 'LOG "FATAL" stderr', None),
+        ("srun ./a > a.log 2>&1\n[ $? = 0 ] || echo FATAL", 'LOG "FATAL" stdout', None),
+        ("srun ./a > solver.log", 'LOG "FATAL" file "solver.out"', "ESL081"),
+        ("cd work\nsrun ./a > solver.log", 'LOG "FATAL" file "solver.log"', "ESL081"),
+        ("cd work\nsrun ./a > solver.log", 'LOG "FATAL" file "work/solver.log"', None),
+        ("srun ./a | tee solver.log", 'LOG "FATAL" file "solver.log"', None),
+        ("srun ./a > solver.log", 'LOG "FATAL" file "lammps.log"', None),
+        ("srun ./a || true", "EXIT CODE 1", "ESL096"),
+        ("srun ./a | tee log", "EXIT CODE 1", "ESL096"),
+        ("srun ./a\necho done", "EXIT CODE 1", "ESL096"),
+        ("srun ./a &\nsrun ./b &\nwait", "EXIT CODE 1", "ESL096"),
+        ("set -o pipefail\nsrun ./a | tee log", "EXIT CODE 1", None),
+        ("set -e\nsrun ./a\necho done", "EXIT CODE 1", None),
+        ("srun ./a\nrc=$?\necho done\nexit $rc", "EXIT CODE 1", None),
+        ("srun ./a || { echo bad; exit 1; }", "EXIT CODE 1", None),
+        ("srun ./a\nsrun ./b", "EXIT CODE 1", None),
+        ("srun ./a\nunclosed 'quote\necho done", "EXIT CODE 1", None),
+        ("srun ./a", 'LOG "step" output TIMEOUT 600', "ESL094"),
+        ("srun ./a", "SILENCE TIMEOUT 60 WARMUP 600", "ESL094"),
+        ("srun ./a", 'LOG "step" output TIMEOUT 599', None),
+        ("srun ./a", 'JOB EXCEPTION "exec"', "ESL095"),
+        ("flux run ./a", 'JOB EXCEPTION "exec"', None),
+        ("exec > >(tee -a run.log) 2>&1\nsrun ./a", 'LOG "FATAL" stdout', None),
+        ("srun ./a 2> >(tee err.log >&2)", 'LOG "FATAL" stderr', None),
+        ("srun ./a > >(cat > run.log)", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun -n 4 -o run.log ./a", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun -n 4 ./a -o run.log", 'LOG "FATAL" stdout', None),
+        ("srun ./a", 'LOG "FATAL" file "out/a.log"', "ESL081"),
+        ("D=out\nmkdir -p $D\ncd $D\nsrun ../a > a.log", 'LOG "FATAL" file "out/a.log"', None),
+        ("install -d -m 700 out/logs\nsrun ./a", 'LOG "FATAL" file "out/logs/a.log"', None),
+        ("srun ./a --log-dir=out", 'LOG "FATAL" file "out/a.log"', None),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOB_ID.log"', None),
+        ("srun ./a | logger", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a | logger", 'LOG "FATAL" stderr', None),
+        ("srun ./a | tail -n 9", 'LOG "cycle" stdout TIMEOUT 60', "ESL096"),
+        ("srun ./a | tail -n 9", 'LOG "FATAL" stdout', None),
+        ("srun ./a | grep -v WARN", 'LOG "WARN: hot" stdout', "ESL096"),
+        ("srun ./a | grep -v WARN", 'LOG "ERROR" stdout', None),
+        ("srun ./a | tr A-Z a-z", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a | sed 's/^/a> /'", 'MATCH "^FATAL" stdout', "ESL096"),
+        ("srun ./a | sed 's/^/a> /'", 'MATCH "FATAL" stdout', None),
+        ("srun ./a\nsleep 300", "SILENCE TIMEOUT 60", "ESL094"),
+        ("srun ./a\nsleep 300", "SILENCE TIMEOUT 400", None),
+        ("(while sleep 9; do echo on; done) &\nsrun ./a", "SILENCE TIMEOUT 60", "ESL096"),
+        ("(while sleep 9; do date > t; done) &\nsrun ./a", "SILENCE TIMEOUT 60", None),
+        ("f() { rm -f t; exit 0; }\ntrap f EXIT\nsrun ./a", "EXIT CODE 1", "ESL096"),
+        ("f() { rm -f t; }\ntrap f EXIT\nsrun ./a", "EXIT CODE 1", None),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_JOBB_ID.log"', "ESL086"),
+        ("srun ./a", 'LOG "FATAL" file "a-$SLURM_ARRAY_TASK_ID.log"', "ESL086"),
+        # files
+        ("srun lmp -in a -log none", 'LOG "ERROR" file "log.lammps"', "ESL081"),
+        ("srun lmp -in a", 'LOG "ERROR" file "log.lammps"', None),
+        ("srun gmx mdrun -deffnm run", 'LOG "ERROR" file "md.log"', "ESL081"),
+        ("exit 0\nsrun ./a > a.log", 'LOG "ERROR" file "a.log"', "ESL081"),
+        ("apptainer exec -C a.sif ./a -o /tmp/a.log", 'LOG "ERROR" file "/tmp/a.log"', "ESL096"),
+        ("apptainer exec -C -B /tmp a.sif ./a -o /tmp/a.log", 'LOG "ERROR" file "/tmp/a.log"', None),
+        ("srun -r 1 ./a -o /tmp/a.log", 'LOG "ERROR" file "/tmp/a.log"', "ESL096"),
+        ("srun ./a -o /tmp/a.log", 'LOG "ERROR" file "/tmp/a.log"', None),
+        ("srun ./a\nmv a.nc ../keep/", 'OUTPUT "a.nc" MISSING', "ESL096"),
+        ("mv a.nc old.nc\nsrun ./a\ncp a.nc ../keep/", 'OUTPUT "b.nc" MISSING', None),
+        ("srun ./a\ntouch done.flag", 'OUTPUT "*.flag" EMPTY', "ESL096"),
+        ("srun ./a\ntouch done.flag", 'OUTPUT "*.flag" MISSING', None),
+        ("srun ./a\ncp out.nc in.nc", 'OUTPUT "out.nc" OLDER THAN "in.nc"', "ESL096"),
+        # streams
+        ("srun ./a | grep step", 'LOG "step" stdout TIMEOUT 60', "ESL096"),
+        ("srun ./a | grep --line-buffered step", 'LOG "step" stdout TIMEOUT 60', None),
+        ("srun ./a | grep step", 'LOG "NaN" stdout', "ESL096"),
+        ("srun ./a | grep -E 'step|NaN'", 'LOG "NaN" stdout', None),
+        ("srun ./a | ts", 'MATCH "^FATAL" stdout', "ESL096"),
+        ("srun python a.py", 'LOG "step" stdout TIMEOUT 60', "ESL096"),
+        ("srun python -u a.py", 'LOG "step" stdout TIMEOUT 60', None),
+        ("export PYTHONUNBUFFERED=1\nsrun python a.py", 'LOG "step" stdout TIMEOUT 60', None),
+        ("srun python a.py", 'LOG "step" output TIMEOUT 60', None),
+        ("sbatch other.sh", 'LOG "FATAL" stdout', "ESL096"),
+        ("sbatch --wait other.sh", 'LOG "FATAL" stdout', None),
+        ("srun ./a &", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a &\nwait $!", 'LOG "FATAL" stdout', None),
+        ("srun ./a", 'MATCH "^mpirun noticed" output', "ESL096"),
+        ("mpirun ./a", 'MATCH "^mpirun noticed" output', None),
+        # lines
+        ("srun ./a || { echo 'Run failed'; exit 1; }", 'LOG "run failed" stdout', "ESL096"),
+        ("srun ./a || { echo 'Run failed'; exit 1; }", 'LOG "Run failed" stdout', None),
+        ("srun ./a || { echo 'Simulation aborted'; exit 1; }", 'LOG "Simulaton aborted" stdout', "ESL096"),
+        ("srun ./a || { echo 'f(x) is bad'; exit 1; }", 'MATCH "f(x) is bad" stdout', "ESL096"),
+        ('srun ./a || { echo "$(date) ERROR a"; exit 1; }', 'MATCH "^ERROR" stdout', "ESL096"),
+        ('srun ./a || { echo "$TAG ERROR a"; exit 1; }', 'MATCH "^ERROR" stdout', None),
+        (
+            RED,
+            'LOG "ERROR: lost" stdout',
+            "ESL096",
+        ),
+        (
+            RED,
+            'MATCH "^ERROR" stdout',
+            "ESL096",
+        ),
+        (RED, 'LOG "lost" stdout', None),
+        ("for i in {1..99}; do srun ./a; echo step $i; done", 'MATCH "step \\d{4}" stdout', "ESL096"),
+        ("for i in {1..9999}; do srun ./a; echo step $i; done", 'MATCH "step \\d{4}" stdout', None),
+        ("srun ./a || { echo one part\necho two parts; exit 1; }", 'MATCH "one part.*two" stdout', "ESL096"),
+        ("srun ./a", 'MATCH "^Segmentation fault$" stderr', "ESL096"),
+        ("srun ./a", 'MATCH "Segmentation fault" stderr', None),
+        ("export LC_ALL=de_DE.UTF-8\nsrun ./a", 'LOG "No space left on device" stderr', "ESL096"),
+        ("export LC_ALL=C\nsrun ./a", 'LOG "No space left on device" stderr', None),
+        (
+            "if srun ./a; then echo went on; else echo fell off; fi",
+            'MULTIPLE ["went on", "fell off"] stdout',
+            "ESL096",
+        ),
+        (
+            "srun ./a && echo went on; srun ./b || echo fell off",
+            'MULTIPLE ["went on", "fell off"] stdout',
+            None,
+        ),
+        ("for i in 1 2 3; do srun ./a || echo bad; done", 'LOG "bad" stdout RECURRING 5', "ESL084"),
+        ("for i in 1 2 3; do srun ./a || echo bad; done", 'LOG "bad" stdout RECURRING 3', None),
+        ("while :; do ./a || echo bad; sleep 99; done", 'LOG "bad" stdout RECURRING 3 WITHIN 60', "ESL084"),
+        (PYTHON.format(WHILE_SOUND), 'LOG "error =" stdout', "ESL083"),
+        (PYTHON.format(IN_A_BRANCH), 'LOG "error =" stdout', None),
+        # times
+        ("srun ./a", "SILENCE TIMEOUT 400 WARMUP 400", "ESL094"),
+        ("while :; do srun ./a; sleep 90; done", "SILENCE TIMEOUT 60", "ESL094"),
+        ("cat > d <<E\nendTime 0.5;\nE\nsrun ./a", 'PROGRESS "Time = (\\d+)" stdout TIMEOUT 60', "ESL054"),
+        ("cat > d <<E\nendTime 5;\nE\nsrun ./a", 'PROGRESS "Time = (\\d+)" stdout TIMEOUT 60', None),
+        # ends
+        ("if ! srun ./a; then exit 1; fi", "EXIT CODE 139", "ESL096"),
+        ("if ! srun ./a; then exit 1; fi", "EXIT CODE 1", None),
+        ("srun ./a || exit 3\nsrun ./b", "EXIT CODE 139", None),
+        ("f() { exit 0; }\ntrap f USR1\nsrun ./a &\nwait $!", "EXIT SIGNAL USR1", "ESL096"),
+        ("timeout 60 srun ./a", "EXIT SIGNAL TERM", "ESL096"),
+        ("timeout 60 srun ./a", "EXIT CODE 124", None),
+        (PYTHON.format("try:\n    f()\nexcept Exception as e:\n    print(e)"), "EXIT CODE 1", "ESL096"),
+        (PYTHON.format("try:\n    f()\nexcept Exception as e:\n    raise"), "EXIT CODE 1", None),
+    ],
+)
+def test_detections(tmp_path: Path, body: str, rule: str, code: str | None) -> None:
+    script = f"#!/bin/bash\n#SBATCH -N 4\n#SBATCH --time=10\n{body}\n"
+    rules = f"{DETECT}{rule}\n{REPLACE}"
+    assert found(tmp_path, script, rules) == ([code] if code else [])
+    assert {*found(tmp_path, NO_SHELL, rules)}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
+
+
+@pytest.mark.parametrize(
+    ("body", "step", "code"),
+    [
+        ("export N=4\nsrun ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', "ESL096"),
+        ("export N=${N:-4}\nsrun ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', None),
+        ("srun ./a", 'JOB.REPLACE {"command_append": ["-x"]}', "ESL096"),
+        ('srun ./a "$@"', 'JOB.REPLACE {"command_append": ["-x"]}', None),
+        ("cd /tmp\nsrun ./a", 'JOB.REPLACE {"workdir": "/tmp"}', "ESL096"),
+        ("/usr/bin/srun ./a", "NODE.REPLACE", "ESL096"),
+        ("srun /usr/bin/a", "NODE.REPLACE", None),
+        ("export PATH=/opt/bin\nsrun ./a", "NODE.REPLACE", "ESL096"),
+        ("export PATH=/opt/bin:$PATH\nsrun ./a", "NODE.REPLACE", None),
+        ("srun env -i ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', "ESL096"),
+        ("srun --export=ALL ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', None),
+        ("srun --export=M ./a", 'JOB.REPLACE {"environment": {"N": "2"}}', "ESL096"),
+        ("srun ./a", 'SCHEDULER JOB.REPLACE {"time": 60}', "ESL094"),
+        ("srun ./a", 'SCHEDULER JOB.REPLACE {"time": 90, "memory": "16G"}', None),
+        ("srun ./a", 'SCHEDULER JOB.REPLACE {"memory": "4G"}', "ESL094"),
+        (
+            "srun ./a /p/x/in",
+            'FILESYSTEM.REPLACE {"filesystem": "/home/new", "defaultpath": "/p/old"}',
+            "ESL096",
+        ),
+        (
+            "srun ./a /p/old/in",
+            'FILESYSTEM.REPLACE {"filesystem": "/tmp", "defaultpath": "/p/old"}',
+            "ESL095",
+        ),
+        ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/NOW"}', "ESL096"),
+        ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/STOP"}', None),
+        ("srun ./a", 'JOB.ADD {"command": "sleep 90", "timeout": 60}', "ESL094"),
+        ("./a --resume ckpt/a", 'JOB.ADD {"command": "rm -rf ${workspace}/ckpt"}', "ESL095"),
+        ("./a --resume ckpt/a", 'JOB.ADD {"command": "rm -rf ${workspace}/tmp"}', None),
+    ],
+)
+def test_steps(tmp_path: Path, body: str, step: str, code: str | None) -> None:
+    script = f"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --time=1:00:00\n#SBATCH --mem=8G\n{body}\n"
+    rules = f"{LOST}\n{RECOVER}{'' if step.startswith('SCHEDULER') else 'JOB '}{step}"
+    assert found(tmp_path, script, rules) == ([code] if code else [])

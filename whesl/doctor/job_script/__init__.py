@@ -1,0 +1,1 @@
+"""Rules held against the text of their job's script: what it prints, writes, hides and undoes."""

@@ -1,0 +1,176 @@
+"""Checks of files that rules read or promise: what the script writes, moves, removes, or never writes."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner, value
+from whesl.language.detections.base import Broken, Promise
+from whesl.language.pattern_and_stream_records import Stream
+
+_OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
+_CONTAINED = {"--contain", "-c", "--containall", "-C"}
+_BINDS = ("-B", "--bind", "-v", "--volume", "--mount")
+
+
+class Log(NamedTuple):
+    """The log file of a program, and the options that name another one.
+
+    Attributes:
+        program: expression of the program's name.
+        file: name of its log without such an option.
+        options: the options whose value is the log's name.
+        stem: the option whose value is the log's name without ``.log``, "" for none.
+    """
+
+    program: str
+    file: str
+    options: tuple[str, ...]
+    stem: str = ""
+
+
+# Sources: the manuals of LAMMPS (command-line options), GROMACS (gmx mdrun) and NWChem, and nohup(1).
+_LOGS = (
+    Log(r"lmp\w*|lammps", "log.lammps", ("-log", "-l")),
+    Log(r"gmx\w*|mdrun\w*", "md.log", ("-g",), "-deffnm"),
+)
+
+
+def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find files that the script writes under a name or in a directory that is another, much like it."""
+    path = _path(watch)
+    if path is None:
+        return
+    name = posixpath.basename(path)
+    if re.fullmatch(r"slurm-(?:\$\{?\w+\}?|\*|%j)\.out", name) and script.header.get("output"):
+        message = f"the script's output comes to {script.option('output')} (#SBATCH --output)"
+        yield Unfit("ESL081", message, "write stdout in place of file", watch.span, _said(watch))
+        return
+    told = next((told for log in _LOGS for told in _told(script, log, name)), None)
+    if told is not None:
+        yield Unfit("ESL081", told, "watch the file that it writes", watch.span, _said(watch))
+        return
+    dead = {sink.file for each in script.facts.dead for sink in each.place.output if not sink.own}
+    if path in dead - {*script.facts.written}:
+        message = f"{path} is written behind an exit that always runs"
+        yield Unfit("ESL081", message, "take that exit out", watch.span, _said(watch))
+        return
+    written = [
+        file
+        for file in script.facts.written
+        if file.startswith("$(mktemp") or not ("$" in file or file.startswith("/"))
+    ]
+    if path.startswith(("/", "~", "$")) or not written or writes(script, path) or set("*?[$") & set(path):
+        return
+    same = [file for file in written if posixpath.basename(file) == name]
+    stem = [file for file in written if posixpath.splitext(file)[0] == posixpath.splitext(path)[0]]
+    near = same or stem or difflib.get_close_matches(path, written, n=1, cutoff=0.75)
+    if near:
+        message = f"the script writes {near[0]}, and nothing in it writes {path}"
+        hint = "cd to a directory of a fixed name" if "$" in near[0] else f"did you mean {near[0]}?"
+        yield Unfit("ESL081", message, hint, watch.span, _said(watch))
+
+
+def writes(script: JobScript, path: str) -> bool:
+    """Whether the script itself writes a file of this path, or makes its directory."""
+    place = posixpath.normpath(path)
+    return place in script.facts.written or posixpath.dirname(place) in script.facts.made
+
+
+def out_of_sight(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find files below ``/tmp`` that are in a container's own, or are another node's."""
+    path = _path(watch)
+    if path is None or not path.startswith("/"):
+        return
+    for each in script.commands:
+        line = " ".join(each.words)
+        words = inner(each, "apptainer", "singularity")
+        if words and _CONTAINED & {*words} and _OF_NODE.match(path):
+            binds = " ".join(value(words, option) or "" for option in _BINDS)
+            at = re.search(r"(?:^|[ ,:=])/(?:tmp|var/tmp|dev/shm)\b", binds)
+            if not at and path in line:
+                option = min(_CONTAINED & {*words})
+                message = f"{words[0]} {option} gives the program another {posixpath.dirname(path)}"
+                hint = "write the file below the directory that --bind names"
+                yield Unfit("ESL096", message, hint, watch.span, _said(watch))
+                return
+        remote = inner(each, "srun") and any(
+            re.match(r"(?:-w|--nodelist|-r|--relative)", word) for word in each.words
+        )
+        if _OF_NODE.match(path) and (remote or each.name == "ssh") and path in line:
+            message = (
+                f"this node's {posixpath.dirname(path)} is read, and {each.words[0]} writes another node's"
+            )
+            hint = "write the file in a directory that all nodes share"
+            yield Unfit("ESL096", message, hint, watch.span, _said(watch))
+            return
+
+
+def spoilt(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find promised files that the script itself moves, removes, empties or makes newer at its end."""
+    promise = watch.detection.promised()
+    if promise is None:
+        return
+    for each in reversed(script.always):
+        why = _spoils(each, promise)
+        if why:
+            message = f"{' '.join(each.words[:3])[:60]} in the script {why}"
+            yield Unfit("ESL096", message, "promise what is there at its end", watch.span, promise.path)
+            return
+
+
+def _spoils(command: Command, promise: Promise) -> str:
+    """Return what a command does to a promised file so that the promise is always broken, or ""."""
+    files = [word for word in command.words[1:] if not word.startswith("-")]
+    old, new = (files[:-1], files[-1:]) if command.name in ("mv", "cp") else (files, [])
+    gone = command.name in ("mv", "rm", "gzip", "bzip2", "xz", "zstd", "unlink")
+    gone = gone and any(_is(word, promise.path) for word in old)
+    if gone and not any(_is(word, promise.path) for word in new) and promise.broken is not Broken.OLDER:
+        return "takes the file away before the end"
+    if promise.broken is Broken.EMPTY and command.name == "touch":
+        return "makes it, always empty" if any(_is(word, promise.path) for word in files) else ""
+    later = command.name in ("cp", "touch") and promise.broken is Broken.OLDER and promise.than
+    if later and any(_is(word, promise.than or "") for word in new or old):
+        return f"makes {promise.than} newer each time"
+    return ""
+
+
+def _is(word: str, glob: str) -> bool:
+    return fnmatchcase(posixpath.normpath(word), posixpath.normpath(glob))
+
+
+def _told(script: JobScript, log: Log, name: str) -> Iterator[str]:
+    """Yield the sentence on a program that writes its log under another name than the watched one."""
+    for each in script.commands:
+        words = inner(each, log.program)
+        given, stem = value(words, *log.options), value(words, log.stem) if log.stem else None
+        file = given if given is not None else f"{stem}.log" if stem is not None else None
+        if words and file is not None and name == log.file and posixpath.basename(file) != name:
+            made = "no log" if file == "none" else posixpath.basename(file)
+            yield f"{words[0]} is told to write {made}, not {name}"
+
+
+def _path(watch: Watch) -> str | None:
+    """Return the path of the file that a detection reads, None where it reads none."""
+    reads = watch.detection.reads()
+    if reads is None or reads.source.stream is not Stream.FILE or reads.source.path is None:
+        return None
+    return posixpath.normpath(reads.source.path)
+
+
+def _said(watch: Watch) -> str:
+    reads = watch.detection.reads()
+    return reads.source.path or "" if reads is not None else ""
+
+
+def named_words(commands: Sequence[Command]) -> set[str]:
+    """Return the words of commands, as paths without ``./``."""
+    return {
+        posixpath.normpath(word.rpartition("=")[2] or ".") for each in commands for word in each.words[1:]
+    }

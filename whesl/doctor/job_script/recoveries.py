@@ -1,0 +1,183 @@
+"""Checks of recovery steps against the script: what it undoes, and what does not fit its programs."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from collections.abc import Iterator
+
+from whesl.doctor.job_script.commands import pause
+from whesl.doctor.job_script.files import named_words
+from whesl.doctor.job_script.samples import python
+from whesl.doctor.job_script.script import JobScript, Unfit, inner, value
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
+
+_LAUNCHERS = {"srun", "mpirun", "mpiexec", "flux"}
+_OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
+_TESTS = re.compile(r"(?:\[\[?|test)\s+(?:!\s+)?-[efs]\s+\"?([\w./-]+)\"?")
+_SIZES = {"": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
+# Programs that look for a file while they run, and its name. Sources: the manuals of VASP and CP2K.
+_ASKED_BY = ((r"vasp\w*", "STOPCAR"), (r"cp2k\w*(?:\.\w+)?", "EXIT"))
+
+
+def undone(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find variables, words and directories of a step that do not reach the program."""
+    given = step.arguments.get("environment")
+    for name in given if isinstance(given, dict) else ():
+        own = rf"{re.escape(name)}=(?!.*\$\{{?{re.escape(name)}\b)"
+        if any(re.match(own, word) for each in script.always for word in (*each.words[1:], *each.variables)):
+            message = f"the script sets {name} itself, whatever it is given"
+            hint = f"write {name}=${{{name}:-...}} in the script"
+            yield Unfit("ESL096", message, hint, step.span, name)
+        elif _cleared(script, name):
+            message = f"the script starts its program without {name}: {_cleared(script, name)}"
+            yield Unfit("ESL096", message, f"hand {name} on there", step.span, name)
+    bare = script.shell and not re.search(r"\$\{?[@*1-9#]", script.shell)
+    if step.arguments.get("command_append") and bare:
+        message = "the words come to the script, which hands on none of its own"
+        yield Unfit("ESL096", message, 'write "$@" behind the program', step.span, "command_append")
+    workdir = step.arguments.get("workdir")
+    moved = next((x.words[1] for x in script.always if x.words[0] == "cd" and len(x.words) == 2), "")
+    if workdir and moved.startswith("/"):
+        message = f"the script changes to {moved} itself"
+        yield Unfit("ESL096", message, "leave cd out of the script", step.span, str(workdir))
+
+
+def past_the_launchers(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find launchers that start on a replaced node again."""
+    if (step.resource, step.operation) != (ResourceKind.NODE, Operation.REPLACE):
+        return
+    for each in script.always:
+        if each.words[0].startswith("/") and each.name in _LAUNCHERS:
+            message = f"{each.words[0]}, by its path, starts on the replaced node, too"
+            yield Unfit("ESL096", message, f"write {each.name}", step.span, step.operation)
+        set_anew = next(
+            (x for x in (*each.words[1:], *each.variables) if re.match(r"PATH=(?!.*\$\{?PATH)", x)), ""
+        )
+        if set_anew and script.nodes > 1:
+            message = f"{set_anew[:40]} hides WHESL's srun and mpirun, which leave the replaced node out"
+            yield Unfit("ESL096", message, "write PATH=...:$PATH", step.span, step.operation)
+
+
+def fewer_than_asked(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find numbers of nodes that hold fewer tasks than the script starts."""
+    nodes, each_node = step.arguments.get("nodes"), script.option("ntasks-per-node")
+    for each in script.always:
+        if each.name != "srun" or not isinstance(nodes, int) or not each_node.isdecimal():
+            continue
+        asked = parse_srun(each.words[1:]).value("ntasks") or ""
+        if asked.isdecimal() and int(asked) > nodes * int(each_node):
+            message = f"srun asks for {asked} tasks, and {nodes} nodes of {each_node} tasks hold fewer"
+            yield Unfit(
+                "ESL096", message, "write -n $((SLURM_NNODES * ...)) in the script", step.span, "nodes"
+            )
+            return
+
+
+def no_more_than_before(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find a new run's time or memory that is no more than what the job had."""
+    time, memory = step.arguments.get("time"), step.arguments.get("memory")
+    if isinstance(time, (int, float)) and script.limit is not None and time * 60 <= script.limit:
+        message = f"time {time:g} (minutes) is no more than the job has, {script.limit / 60:g}"
+        yield Unfit("ESL094", message, "write more minutes", step.span, "time")
+    had, gets = _size(script.option("mem")), _size(memory if isinstance(memory, str) else "")
+    if had and gets and gets <= had:
+        message = f"memory {memory} is no more than the job has, {script.option('mem')}"
+        yield Unfit("ESL094", message, "write more", step.span, "memory")
+
+
+def other_file_system(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find new roots that are one node's alone, and old ones below which the script has no path."""
+    new, old = step.arguments.get("filesystem"), step.arguments.get("defaultpath")
+    if step.resource != ResourceKind.FILESYSTEM or not isinstance(old, str):
+        return
+    roots = [new] if isinstance(new, str) else [each for each in new or () if isinstance(each, str)]
+    local = next((root for root in roots if _OF_NODE.match(root)), "")
+    if local and script.nodes > 1:
+        message = f"each of the job's {script.nodes} nodes has another {local}"
+        yield Unfit("ESL095", message, "name a directory that all nodes share", step.span, local)
+    paths = [word.rpartition("=")[2] for word in script.words() if re.match(r"(?:[\w-]+=)?/[\w.-]+/", word)]
+    paths = [path for path in paths if not re.match(r"/(?:usr|bin|opt|dev|proc|etc|tmp|sys|var)/", path)]
+    if (
+        paths
+        and "$" not in old
+        and not any(posixpath.normpath(path).startswith(old.rstrip("/")) for path in paths)
+    ) and not re.search(r"\$\{?[A-Z_]*(?:SCRATCH|WORK|DATA|DIR|HOME|PROJECT|ROOT)", script.text):
+        message = f"the script uses {paths[-1][:60]}, and no path below {old}"
+        yield Unfit("ESL096", message, f"defaultpath: a directory above {paths[-1][:40]}", step.span, old)
+
+
+def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find triggers of checkpoints that are no file that the program looks for."""
+    trigger = step.arguments.get("trigger")
+    if not isinstance(trigger, str) or posixpath.basename(trigger) in script.text:
+        return
+    asked = [name for source in python(script.commands) for name in _looked_for(source.tree)]
+    asked += _TESTS.findall(script.text) if any(each.place.loop for each in script.commands) else []
+    asked += [
+        file
+        for program, file in _ASKED_BY
+        if any(inner(each, program) for each in script.commands)
+        if posixpath.basename(trigger) != file
+    ]
+    if asked:
+        message = f"the program looks for {asked[0]}, not for {posixpath.basename(trigger)}"
+        yield Unfit("ESL096", message, f'write "${{workspace}}/{asked[0]}"', step.span, trigger)
+
+
+def removes_what_is_needed(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find commands of JOB.ADD that remove what the script goes on from, or that take too long."""
+    command, timeout = step.arguments.get("command"), step.arguments.get("timeout")
+    words = command.split() if isinstance(command, str) else [str(each) for each in command or ()]
+    if (step.resource, step.operation) != (ResourceKind.JOB, Operation.ADD) or not words:
+        return
+    line = " ".join(words[2:] if words[0] in ("sh", "bash") else words)
+    slept = re.search(r"\bsleep (\d+(?:\.\d+)?[smhd]?)\b", line)
+    time = pause(slept[0].split()) if slept else None
+    if time is not None and isinstance(timeout, (int, float)) and time >= timeout:
+        message = f"the command sleeps for {time:g} s, and may take {timeout:g}"
+        yield Unfit("ESL094", message, f'write "timeout": {time + 60:g}', step.span, "timeout")
+    removed = re.findall(r"(?:\$\{workspace\}/)?([\w./-]+)", line.partition("rm ")[2])
+    used = {
+        part
+        for word in named_words(script.always)
+        for part in (word, posixpath.dirname(word))
+        if part.strip("./")
+    }
+    lost = next((posixpath.normpath(each) for each in removed if posixpath.normpath(each) in used), "")
+    if lost and re.search(
+        rf"(?:resume|restart|restore|ckpt|checkpoint|from)\S*[ =]\S*{re.escape(lost)}", script.text
+    ):
+        message = f"the script goes on from {lost}, which this removes"
+        yield Unfit(
+            "ESL095", message, "keep it: the program starts from its beginning without", step.span, "rm"
+        )
+
+
+def _cleared(script: JobScript, name: str) -> str:
+    """Return the words by which the script's programs do not get a variable, "" where they get it."""
+    if re.search(r"^[^#\n]*\benv\s+(?:-i|-|--ignore-environment)\s", script.text, re.MULTILINE):
+        return "" if re.search(rf"\benv\s[^\n]*\b{re.escape(name)}=", script.text) else "env -i"
+    for each in script.always:
+        export = value(inner(each, "srun"), "--export")
+        if export is not None and "ALL" not in export.split(",") and name not in re.split("[,=]", export):
+            return f"srun --export={export}"
+    return ""
+
+
+def _size(text: str) -> float:
+    """Return a size of Slurm in MB, 0 where it is none."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([MGT]?)B?", text.upper())
+    return float(found[1]) * _SIZES[found[2]] if found else 0.0
+
+
+def _looked_for(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of files that a Python program looks for in a loop."""
+    for loop in ast.walk(tree):
+        for node in ast.walk(loop) if isinstance(loop, (ast.For, ast.While)) else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.path.exists", "os.path.isfile"):
+                first = node.args[0] if node.args else None
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    yield first.value

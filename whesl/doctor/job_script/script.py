@@ -1,0 +1,130 @@
+"""A job's script with what is known of it, and the record of a rule that does not fit it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from whesl.doctor.job_script import facts as script_facts
+from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.facts import ScriptFacts
+from whesl.doctor.job_script.samples import Sample, samples
+from whesl.language.compiler.pattern_checks import found_in
+from whesl.language.detections.base import Kind
+from whesl.language.pattern_and_stream_records import Pattern, Span
+from whesl.language.spec import ExceptionSpec
+from whesl.managers.resource.embedded.commands.options import seconds
+from whesl.managers.workflow.submission.sbatch_options import parse_header
+from whesl.model.errors import UsageError
+
+_MOST = 1000  # lines of a script's own that are compared with patterns
+
+
+class Unfit(NamedTuple):
+    """A rule that does not fit: code, message and hint of the finding, the statement, and the text in it."""
+
+    code: str
+    message: str
+    hint: str
+    span: Span
+    said: str
+
+
+class Watch(NamedTuple):
+    """A detection, its exception, and all exceptions of the specification."""
+
+    detection: Kind
+    exception: ExceptionSpec
+    all: Sequence[ExceptionSpec]
+
+    @property
+    def span(self) -> Span:
+        """The detection's statement."""
+        return self.detection.span
+
+
+class JobScript:
+    """What is known of the script of all jobs of a workflow.
+
+    Args:
+        text: the text of the script, of several scripts, or of a study.
+        alone: whether the text is the script of all jobs. Otherwise only its lines are looked at.
+    """
+
+    def __init__(self, text: str, alone: bool) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        self.facts = script_facts.read(text) if alone else ScriptFacts()
+        self.commands = self.facts.commands
+        self.shell = text if self.commands else ""
+        self.header: Mapping[str, str | None] = dict(parse_header(text)) if alone else {}
+
+    @functools.cached_property
+    def always(self) -> list[Command]:
+        """The commands that run in each run of the script."""
+        return [each for each in self.commands if each.place.always]
+
+    @functools.cached_property
+    def samples(self) -> tuple[Sample, ...]:
+        """The lines that the script prints by its own words."""
+        return tuple(itertools.islice(samples(self.commands, self.text), _MOST))
+
+    @functools.cached_property
+    def programs(self) -> list[Command]:
+        """The user's programs, those in branches, too."""
+        return [each for each in self.commands if each.program]
+
+    @functools.cached_property
+    def limit(self) -> float | None:
+        """The time limit of the ``#SBATCH`` lines in seconds, None where they have none."""
+        said = self.header.get("time")
+        try:
+            return seconds(said) if said else None
+        except UsageError:
+            return None
+
+    @functools.cached_property
+    def nodes(self) -> int:
+        """The number of nodes of the ``#SBATCH`` lines; 1 where they name none."""
+        found = re.match(r"\d+", self.header.get("nodes") or "")
+        return int(found[0]) if found else 1
+
+    def option(self, name: str) -> str:
+        """Return the value of an option of the ``#SBATCH`` lines, "" without one."""
+        return self.header.get(name) or ""
+
+    def names(self, patterns: Sequence[Pattern]) -> bool:
+        """Whether a line of the script's text itself has one of the patterns."""
+        return any(found_in(pattern, line) for pattern in patterns for line in self.lines)
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of all its commands."""
+        for each in self.commands:
+            yield from each.words
+
+
+def inner(command: Command, *programs: str) -> tuple[str, ...]:
+    """Return a command's words from the first of some programs on, behind launchers; () without one.
+
+    Args:
+        command: the command.
+        programs: regular expressions of the programs' names, without their directories.
+    """
+    for number, word in enumerate(command.words):
+        if any(re.fullmatch(each, word.rpartition("/")[2]) for each in programs):
+            return command.words[number:]
+    return ()
+
+
+def value(words: Sequence[str], *options: str) -> str | None:
+    """Return the value that one of some options has among words (``-o x``, ``--o=x``), None without one."""
+    for number, word in enumerate(words):
+        if word in options:
+            return " ".join(words[number + 1 : number + 2])
+        name, equals, given = word.partition("=")
+        if equals and name in options:
+            return given
+    return None

@@ -1,0 +1,105 @@
+"""Checks of times: timers against the job's time limit, sleeps of the script, and its loops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from whesl.doctor.job_script import commands as script_commands
+from whesl.doctor.job_script import facts as script_facts
+from whesl.doctor.job_script.script import JobScript, Unfit, Watch
+from whesl.language.compiler.pattern_checks import found_in
+from whesl.language.detections.base import Reads
+from whesl.language.pattern_and_stream_records import Pattern, Stream
+from whesl.language.spec import Entity
+
+# A time of simulation that ends before its first whole second, in the input of a program.
+_FRACTION = re.compile(r"\b(?:endTime|end_time|t_?end|t_?max|stop_?time)\b\s*[=: ]\s*0?\.\d+", re.IGNORECASE)
+
+
+def too_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find timers that end after the job's time limit."""
+    timer, limit = watch.detection.timer(), script.limit
+    for name, value in zip(("TIMEOUT", "WARMUP"), timer or (), strict=False):
+        if limit is not None and value >= limit:
+            message = f"{name} {value:g} is not over before the job's time limit of {limit:g} s is"
+            yield Unfit("ESL094", message, _FEWER, watch.span, name)
+            return
+    if timer is not None and limit is not None and sum(timer) >= limit:
+        message = (
+            f"WARMUP and TIMEOUT, {sum(timer):g} s, are not over before the job's limit of {limit:g} s is"
+        )
+        yield Unfit("ESL094", message, _FEWER, watch.span, "WARMUP")
+
+
+_FEWER = "write fewer seconds, or give the job more time"
+
+
+def waits_too_long(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find waits before a recovery that are longer than the job."""
+    exception, limit = watch.exception, script.limit
+    again = any(step.entity is Entity.SCHEDULER for step in exception.steps)
+    if limit is not None and exception.backoff >= limit and exception.steps and not again:
+        message = f"BACKOFF {exception.backoff:g} is not over before the job's time limit of {limit:g} s is"
+        yield Unfit("ESL094", message, _FEWER, exception.span, "BACKOFF")
+
+
+def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find timers that a sleep of the script outlasts, or that a loop of it in the background resets."""
+    reads, timer, commands = watch.detection.reads(), watch.detection.timer(), script.commands
+    if timer is None or (reads is not None and reads.source.stream is Stream.FILE):
+        return
+    beside = [each for each in commands if each.place.background]
+    patterns = reads.patterns if reads is not None else ()
+    for each in beside:
+        lines = script_facts.said(each, script.shell) if each.place.output.stdout.own else []
+        lines = lines or (
+            ["what date prints"] if each.name in _PRINTERS and each.place.output.stdout.own else []
+        )
+        loop = each.place.loop
+        resets = lines if reads is None else [x for x in lines if any(found_in(p, x) for p in patterns)]
+        if resets and loop is not None and 0 < loop.pause < timer[0]:
+            message = f"a loop of the script in the background prints {resets[0][:40]!r} all the time"
+            hint = "watch what the program itself prints"
+            yield Unfit("ESL096", f"{message}, also when the program hangs", hint, watch.span, "TIMEOUT")
+            return
+    slept = [
+        script_commands.pause(each.words) or 0
+        for each in commands
+        if not each.place.background and (each.place.always or (each.place.loop and not each.place.arms))
+    ]
+    longest = max(slept, default=0.0)
+    repeated = any(each.place.loop for each in commands if script_commands.pause(each.words) == longest)
+    if not beside and longest >= (timer[0] if repeated else sum(timer)):
+        message = f"the script sleeps for {longest:g} s, and the timer ends it after {sum(timer):g} s"
+        yield Unfit("ESL094", message, "write more seconds, or a longer WARMUP", watch.span, "TIMEOUT")
+
+
+# Commands that print at each call, whatever the program does.
+_PRINTERS = {
+    "date",
+    "nvidia-smi",
+    "free",
+    "df",
+    "uptime",
+    "sstat",
+    "top",
+    "ps",
+    "squeue",
+    "ls",
+    "du",
+    "hostname",
+}
+
+
+def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find numbers that do not rise: the whole seconds of a run that is shorter than one."""
+    reads: Reads | None = watch.detection.reads()
+    patterns: tuple[Pattern, ...] = reads.patterns if reads is not None and watch.detection.rises else ()
+    for pattern in patterns:
+        whole = re.search(r"[Tt]ime\W*\((?:\?P<\w+>)?(?:\\d|\[0-9\])\+\)(?!\\?\.)", pattern.text)
+        ends = _FRACTION.search(script.text)
+        if whole is not None and ends is not None:
+            message = f"{ends[0].strip()!r} ends before 1: the digits before the point stay 0"
+            yield Unfit("ESL054", message, r"write ([0-9.e+-]+) for the number", watch.span, pattern.text)
+            return
