@@ -10,10 +10,11 @@ from typing import Any
 from whesl.managers.resource.port import JobRecord
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState
-from whesl.runtime.coordinator.core.events_and_commands import JobSeen, LookAtJob
+from whesl.runtime.coordinator.core.events_and_commands import LookAtJob
 from whesl.runtime.coordinator.core.state import State
-from whesl.runtime.coordinator.effects.blocking_call_workers import Calls, Workers
+from whesl.runtime.coordinator.effects.manager_calls import Calls
 from whesl.runtime.coordinator.effects.workflow_recovery_steps import look_at_jobs
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 
 class Cluster:
@@ -82,15 +83,16 @@ def test_no_answer_is_not_asked_for_again_one_by_one() -> None:
 
 def test_one_question_is_asked_for_all_that_fell_silent_together() -> None:
     cluster = Cluster({str(number): record(str(number)) for number in range(1200)})
-    workers = Workers()
-    calls = Calls(workers, cluster, subprocess.DEVNULL)  # type: ignore[arg-type]  # a stand-in
+    workers = Worker(4)
+    seen: list[Any] = []
+    calls = Calls(workers, seen.extend, cluster, subprocess.DEVNULL)  # type: ignore[arg-type]  # a stand-in
     for number in range(1200):
         calls.make(look(f"t{number}", str(number)), State())
     calls.look_at_jobs(State())
-    seen: list[JobSeen] = []
     deadline = time.monotonic() + 60
     while len(seen) < 1200 and time.monotonic() < deadline:
-        seen += [event for event in workers.results() if isinstance(event, JobSeen)]
+        for deliver in workers.results():
+            deliver()
     assert sorted(len(ids) for ids in cluster.asked) == [200, 500, 500]
     assert {found.task for found in seen} == {f"t{number}" for number in range(1200)}
     assert all(found.record is not None for found in seen)

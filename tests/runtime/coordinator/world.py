@@ -36,7 +36,7 @@ from whesl.runtime.coordinator.core.events_and_commands import Arrived, Event, S
 from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.runtime.coordinator.core.state import Settings, State, TaskEntry
 from whesl.runtime.coordinator.core.state_machine import recorded_step
-from whesl.runtime.coordinator.effects.blocking_call_workers import Call, answer
+from whesl.runtime.coordinator.effects.manager_calls import Call, answer
 from whesl.runtime.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)

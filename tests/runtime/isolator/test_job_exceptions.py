@@ -40,10 +40,10 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Say,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import manager_events
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents
 from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 Make = Callable[..., World]
 

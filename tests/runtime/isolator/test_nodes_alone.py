@@ -25,7 +25,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     StepsSeen,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes import (
     fence_confirmation,
     isolator_host_fencing,
@@ -38,6 +37,7 @@ from whesl.runtime.isolator.nodes.node_fencing import Nodes
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 __all__ = ["start", "token"]  # fixtures
 

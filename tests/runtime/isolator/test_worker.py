@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 DEADLINE = 30.0  # seconds
 

@@ -44,7 +44,7 @@ from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import Wa
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.coordinator.core.state_machine import events_of, recorded_step
 from whesl.runtime.coordinator.counters import Snapshot
-from whesl.runtime.coordinator.effects.blocking_call_workers import Call, Calls, Workers
+from whesl.runtime.coordinator.effects.manager_calls import Call, Calls
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.runtime.coordinator.metrics import LatestSnapshot
 from whesl.runtime.coordinator.storage.background_snapshots import Snapshotter
@@ -52,6 +52,7 @@ from whesl.runtime.coordinator.storage.restore import reopen
 from whesl.runtime.coordinator.storage.snapshots import Kept
 from whesl.runtime.journal import Clock, Journal, JournalError, snapshot
 from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.wire.blocking_call_worker import Worker
 from whesl.runtime.wire.curve_sockets import BindError
 from whesl.runtime.wire.delivery import new_incarnation
 from whesl.runtime.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
@@ -142,11 +143,11 @@ class Daemon:
         self._snapshotter = Snapshotter(self._journal, begun)
         self._shown = LatestSnapshot(self._directory / "journal.db")
         self._metrics = self._serve(metrics) if metrics is not None else None
-        self._workers = Workers()
-        self._calls = Calls(self._workers, ports, log)
+        self._events: deque[Event] = deque([Started()])
+        self._workers = Worker(4)
+        self._calls = Calls(self._workers, self._events.extend, ports, log)
         self._waiting_peers = WaitingPeers()
         self._next_sending = 0.0
-        self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
         self._trouble = ""  # why the journal cannot be written now, for people
@@ -195,7 +196,8 @@ class Daemon:
         if self._signals.fileno() in readable:
             self._hear_signals()
         if self._workers.fileno() in readable:
-            self._events.extend(self._workers.results())
+            for deliver in self._workers.results():
+                deliver()
         if self._events:
             self._handle_events()
         self._hear()

@@ -57,7 +57,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.recovery import recovery_decision
 from whesl.runtime.isolator.core.state import Phase
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.effects.program_checkpoints import COMMANDS, Checkpoints
 from whesl.runtime.isolator.effects.task_recovery_steps import Steps
 from whesl.runtime.isolator.event_loop_sources import Descriptors, Signals
@@ -81,6 +80,7 @@ from whesl.runtime.locking import job_leader_identity
 from whesl.runtime.locking.procfs import Watched
 from whesl.runtime.locking.takeover_watch import Guard
 from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient

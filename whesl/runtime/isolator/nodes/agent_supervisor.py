@@ -20,7 +20,6 @@ import zmq
 from whesl.files import decode_errors, file_retry
 from whesl.managers.resource.port import Allocation, Step, StepRequest
 from whesl.model.errors import UsageError, WheslError
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes.heartbeat_responder_supervisor import Leases, listen
 from whesl.runtime.isolator.nodes.job_suspension import HeldSilence, Suspension
 from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence
@@ -43,6 +42,7 @@ from whesl.runtime.node_agent.messages import (
 )
 from whesl.runtime.wire.agent_link import LinkServer, PeerFound, PeerLost, Received
 from whesl.runtime.wire.allowed_ports import allowed
+from whesl.runtime.wire.blocking_call_worker import Worker
 from whesl.runtime.wire.curve_sockets import BindError
 from whesl.runtime.wire.keys import LinkKeys
 from whesl.runtime.wire.own_addresses import own_addresses

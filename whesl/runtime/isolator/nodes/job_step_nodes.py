@@ -15,10 +15,10 @@ from whesl.managers.resource.port import Allocation, LocatesSteps
 from whesl.model.errors import WheslError
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, NodeSeen, StepsSeen
 from whesl.runtime.isolator.core.task_setup import token_prefix
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes import node_claims
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 ANSWER_LIMIT = 10.0  # seconds for which a loss waits for an answer; resource managers are busy when nodes die

@@ -13,7 +13,7 @@ import time
 
 from whesl.managers.resource.port import Allocation, Suspendable, Suspended
 from whesl.model.errors import WheslError
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 AGAIN = 1.0  # seconds between two questions

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from whesl.managers.resource.port import Allocation, NodeEvent, TellsReasons
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 ASK_EVERY = 5.0

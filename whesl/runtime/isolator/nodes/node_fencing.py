@@ -22,7 +22,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     SignalAttempt,
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.nodes import isolator_host_fencing
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
@@ -36,6 +35,7 @@ from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.node_agent import messages
 from whesl.runtime.node_agent.fencing.attempt_processes import Killing
 from whesl.runtime.node_agent.fencing.attempt_signals import HeldSignal
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 if TYPE_CHECKING:
     from whesl.runtime.isolator.nodes.agent_supervisor import Agents

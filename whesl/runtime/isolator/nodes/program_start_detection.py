@@ -18,9 +18,9 @@ from pathlib import Path
 from whesl.files.regular_file import beginning
 from whesl.model.launcher_programs import NO_RANKS
 from whesl.runtime.isolator.core.events_and_commands import Event, ProgramSeen
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 # Seconds between two looks: the first interval, and the longest.
 FIRST_LOOK = 0.02

@@ -16,8 +16,8 @@ from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, RaiseJobException
 from whesl.runtime.isolator.core.task_setup import Setup
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0

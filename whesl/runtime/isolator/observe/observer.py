@@ -19,11 +19,11 @@ from whesl.model.recovery_criterion import Reach, last_steps
 from whesl.model.states import NodeState
 from whesl.runtime.detect import named_files
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
-from whesl.runtime.isolator.effects.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal import Clock
+from whesl.runtime.wire.blocking_call_worker import Worker
 
 if TYPE_CHECKING:
     from whesl.language.detections.base import Usage

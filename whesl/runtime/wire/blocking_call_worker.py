@@ -1,4 +1,4 @@
-"""The isolator's worker thread, which runs calls that may block (killing, linking, asking) in order."""
+"""Worker threads of a daemon, which run calls that may block (killing, linking, asking)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Runs calls one after the other, and returns their results to the event loop.
+    """Runs calls in their order, one in each thread, and returns their results to the event loop.
 
     Poll ``fileno()`` for reading, then call ``results``.
+
+    Args:
+        count: the number of threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 1) -> None:
         self._calls: SimpleQueue[Callable[[], Callable[[], None]] | None] = SimpleQueue()
         self._results: deque[Callable[[], None]] = deque()
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        # A daemon thread: a call that hangs in a dead file system must not keep the isolator from ending.
-        self._thread = threading.Thread(target=self._run, name="steps", daemon=True)
-        self._thread.start()
+        for number in range(count):
+            # A daemon thread: a call that hangs in a dead file system must not keep the daemon from ending.
+            threading.Thread(target=self._run, name=f"worker-{number}", daemon=True).start()
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when results are ready."""
         return self._read
 
     def submit(self, call: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Run ``call`` in the thread, then ``then(result)`` in the event loop.
+        """Run ``call`` in a thread, then ``then(result)`` in the event loop.
 
         Args:
             call: the blocking call, which returns expected errors as results.
@@ -41,7 +44,7 @@ class Worker:
         self._calls.put(lambda: _bound(call, then))
 
     def tell(self, then: Callable[[], None]) -> None:
-        """Schedule ``then()`` in the event loop; called in the thread, by a call that is still running."""
+        """Schedule ``then()`` in the event loop; called in a thread, by a call that is still running."""
         self._results.append(then)
         self._wake()
 
@@ -55,7 +58,7 @@ class Worker:
         return ready
 
     def close(self) -> None:
-        """Make the thread end after its present call."""
+        """Make the only thread end after its present call."""
         self._calls.put(None)
 
     def _run(self) -> None:
