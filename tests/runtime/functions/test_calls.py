@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -207,13 +208,20 @@ def test_wrong_rules_are_told_before_anything_runs(home: Path, tmp_path: Path) -
     assert type(caught.value).__name__ == "UsageError"
 
 
-def test_an_interrupt_of_the_caller_ends_the_function(home: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["signal", "exception"])
+def test_an_interrupt_of_the_caller_ends_the_function(by: str, home: Path, tmp_path: Path) -> None:
+    """By a signal, or by an exception that another thread sets, as one of Parsl's does for a ``walltime``."""
     started = tmp_path / "started"
 
     def interrupt() -> None:
         until(started.exists, "the function runs", 20)
-        # To the process, the kernel may give it to another thread of it: the waiting one then hears nothing.
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        caller = threading.main_thread().ident or 0
+        if by == "signal":
+            # The kernel may give a signal to the process to another thread: the waiting one hears nothing.
+            signal.pthread_kill(caller, signal.SIGINT)
+        else:
+            set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            set_exception(ctypes.c_ulong(caller), ctypes.py_object(KeyboardInterrupt))
 
     thread = threading.Thread(target=interrupt)
     thread.start()

@@ -21,6 +21,9 @@ from whesl.runtime.wire.private_directory import make_private
 
 CALL = b"c"  # message for a new call, sent with the call's socket and the caller's standard output and error
 _TRIES = 3  # greatest number of keepers for one call
+# Seconds after which a waiting caller runs Python code again. Only there an exception is raised that another
+# thread has set in it, as Parsl does when a ``walltime`` is over.
+_WAKE = 0.5
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -143,9 +146,13 @@ def _exchange(link: socket.socket, request: dict[str, Any]) -> dict[str, Any] | 
     try:
         link.sendall(json.dumps(request).encode())
         link.shutdown(socket.SHUT_WR)
+        link.settimeout(_WAKE)
         content = bytearray()
         while not content.endswith(b"\n"):
-            block = link.recv(1 << 16)
+            try:
+                block = link.recv(1 << 16)
+            except TimeoutError:
+                continue
             if not block:
                 return None
             content += block
