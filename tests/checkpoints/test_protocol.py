@@ -65,7 +65,9 @@ def budget(**changes: Any) -> Budget:
     ("count", "trouble", "chosen", "least"),
     [
         # Two predictions, a death, a step that was passed, and a time-out, in any order; or a full disk.
-        pytest.param(2, Budget(failures=0), settings(), 20_000, marks=pytest.mark.costly),
+        pytest.param(
+            2, Budget(failures=0), settings(), 20_000, marks=[pytest.mark.costly, pytest.mark.variant]
+        ),
         pytest.param(2, Budget(timeouts=0, losses=0), settings(), 4_000, marks=pytest.mark.costly),
         # The coordinator is killed at any moment.
         (2, budget(losses=1, leads=(FAR,), restarts=1), settings(), 2_000),

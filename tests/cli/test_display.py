@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from whesl.cli.broken_pipe import READER_GONE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,7 +74,7 @@ def test_no_room_for_the_output(command: str, tmp_path: Path, full: int) -> None
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("kind", ["closed", "full"])
+@pytest.mark.parametrize("kind", alike(["closed", "full"]))
 def test_a_workflow_does_not_depend_on_who_reads_of_it(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -87,7 +87,7 @@ _BRIEF = {
         ("python", "python-facts", "python-traceback"), ("export-some", "facts", "errexit-stops"),
         ("trap-exit", "exec-command"), ("background-left", "wait-n", "coproc"), ("redirects-itself", "exit-75"),
         ("carriage-returns", "latin-1", "latin-1-file", "exit-255"), ("dies-by-KILL",),
-        ("name-bytes", "comment", "output-error", "says"), ("chdir", "where", "facts"),
+        ("chdir", "name-bytes", "comment", "output-error", "where", "facts", "says"),
         ("variable-requeue", "hold", "input", "standard-input"),
         ("ntasks-per-node", "gres", "licenses", "mail", "exclusive", "requeue", "facts", "ranks"),
 
@@ -98,11 +98,11 @@ _BRIEF = {
         ("dependents-failed",), ("preempted-requeue",), ("node-lost",),
     ),
     "exec": (
-        (*_TEXTS, "own-sbatch", "message-lines"), ("python", "python-facts", "python-traceback"),
-        ("ntasks-per-node", "facts", "ranks"), ("cancelled",),
-        ("own-requeue-later",), ("arguments-bytes", "facts"), ("dies-by-SEGV",), ("latin-1", "latin-1-file", "exit-75"), ("array-shared-output", "says"), ("node-lost",),
+        (*_TEXTS, "own-sbatch", "message-lines"), ("ntasks-per-node", "facts", "ranks"), ("cancelled",),
+        ("own-requeue-later",), ("arguments-bytes", "facts"), ("latin-1", "latin-1-file", "dies-by-SEGV"),
+        ("array-shared-output", "says"), ("node-lost",),
     ),
-    "observe-nodes": ((*_TEXTS,), ("ntasks-per-node", "ranks"), ("own-requeue",), ("node-lost",)),
+    "observe-nodes": (("ntasks-per-node", "ranks", "facts", "says"), ("own-requeue",), ("node-lost",)),
 }  # fmt: skip
 
 

@@ -172,6 +172,7 @@ def test_snakemakes_own_slurm_executor_sees_successes_only(desk: Desk) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.variant
 def test_parsls_apps_recover_inside_their_block(desk: Desk, managers: Path) -> None:
     (desk.place / "study.py").write_text(PARSL)
     desk.call(managers / "python", "study.py", WHESL, desk.place)

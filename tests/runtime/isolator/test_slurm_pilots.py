@@ -127,6 +127,7 @@ def test_a_lost_node_concerns_its_task_and_a_spare_is_taken_once(tmp_path: Path)
     assert (fresh.status("d"), fresh.status("e")) == ("0", "0")
 
 
+@pytest.mark.variant
 def test_whose_node_it_was_is_learned_where_no_task_says_it(tmp_path: Path) -> None:
     """A node that one task alone used was lost, and both tasks failed; with agents, and before they began."""
     need_slurm()
