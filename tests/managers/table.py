@@ -48,9 +48,9 @@ class Manager:
         if self.jobs == 1:
             return WORKER
         names = {"HUNG": "a hang", "FULL": "a full disk", "LOST": "a lost node"}
-        held = " and ".join(names[fault] for fault in self.alone)
+        held = ", ".join(names[fault] for fault in self.alone)
         if held:
-            return f"{held}; not the rest: {self.alone_remark}"
+            return f"{held}{'.' if len(self.alone) == len(names) else '; not the rest:'} {self.alone_remark}"
         return f"no: {self.alone_remark}" if self.alone_remark else "not tried"
 
     @property
@@ -151,16 +151,14 @@ MANAGERS = (
         sees=(r"^make .*FINISHED 0 \d+$", r"^use .*FINISHED 0 \d+$"),
         remark="A profile with SQLite, without PostgreSQL and RabbitMQ. AiiDA's scripts say `--no-requeue`: a job "
         "whose batch host is lost is for AiiDA to run again.",
-        alone=("HUNG", "LOST"),
+        alone=("HUNG", "FULL", "LOST"),
         plain=(
             (r'\{WHESL\} [^"]*-- srun', "srun"),
             (r'", 3, \[', '", 1, ['),
             (r".*custom_scheduler_commands.*\n", ""),
             ("safe_interval=0", "safe_interval=0, use_login_shell=False"),
-            ('"small/', '"./small/'),
         ),
-        alone_remark="the paths in AiiDA's script stay on the full disk. The computer needs `use_login_shell=False`: a login "
-        "shell may set PATH anew",
+        alone_remark="The computer needs `use_login_shell=False`: a login shell may set PATH anew",
     ),
     Manager(
         name="Dask",
@@ -305,7 +303,8 @@ ELSEWHERE = (
         GRAPH,
         "none: `whesl run Snakefile`; or `shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
         "tests/managers/workflow",
-        "not tried",
+        "a hang, a lost node (tried on a real Slurm, in no test); not the rest: the paths stand in the Snakefile, which no "
+        "recovery changes",
     ),
     Elsewhere(
         "Parsl",
@@ -324,7 +323,7 @@ UNTRIED = (
         "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` and "
         "`process.clusterOptions = '--nodes=3 --no-kill'` in `nextflow.config`; a script with a first line `#!` of its own "
         "is run by that one",
-        "tried by a stand-in that submits Nextflow's job script, on the embedded cluster: a hang and a lost node; not the "
+        "tried by a stand-in that submits Nextflow's job script, on a real Slurm: a hang, a lost node; not the "
         "rest: the script writes `.exitcode` after a failure, which Nextflow sees before the recovery",
     ),
     Untried(

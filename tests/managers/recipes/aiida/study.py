@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from aiida import load_profile, orm
 from aiida.engine import run_get_node
 from aiida.plugins import CalculationFactory
@@ -18,7 +20,7 @@ for step, (command, nodes, files) in STEPS.items():
     code = orm.InstalledCode(label=step, computer=computer, filepath_executable="/bin/sh").store()
     builder = CalculationFactory("core.templatereplacer").get_builder()
     builder.code = code
-    words = [f"/p/me/study/{file}" for file in files]
+    words = [str(Path("/p/me/study") / file) for file in files]
     builder.template = orm.Dict({"cmdline_params": words, "output_file_name": "out"})
     builder.metadata.options.resources = {"num_machines": nodes, "num_mpiprocs_per_machine": 1}
     builder.metadata.options.withmpi = True
