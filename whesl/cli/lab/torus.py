@@ -108,18 +108,7 @@ def torus(
         "without_run_time": work.without,
         "oversized": len(work.oversized),
         "larger_box": work.grown,
-        "jobs": figures.jobs,
-        "mean_wait": figures.wait,
-        "mean_response": figures.response,
-        "mean_bounded_slowdown": figures.slowdown,
-        "utilised": figures.utilised,
-        "unused": figures.unused,
-        "lost": figures.lost,
-        "killed": figures.killed,
-        "killed_jobs": figures.killed_jobs,
-        "node_hours_lost": figures.wasted,
-        "migrations": figures.migrations,
-        "makespan": figures.makespan,
+        **figures._asdict(),
     }
     if out is not None:
         _write(out, geometry, work, outcome, policy)

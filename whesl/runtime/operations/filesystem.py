@@ -95,35 +95,25 @@ def _order(arguments: FilesystemReplace, progress: Progress) -> tuple[str, ...]:
     )
 
 
-class _Replacement:
+class _Replacement(msgspec.Struct, frozen=True):
     """A candidate for the new root."""
 
-    def __init__(
-        self,
-        step: PlanStep,
-        arguments: FilesystemReplace,
-        context: Context,
-        current: str,
-        root: str,
-        named: tuple[str, ...],
-    ) -> None:
-        self._step = step
-        self._arguments = arguments
-        self._context = context
-        self._current = current
-        self._root = root
-        self._named = named
-        self._token = token(step.id)
+    step: PlanStep
+    arguments: FilesystemReplace
+    context: Context
+    current: str
+    root: str
+    named: tuple[str, ...]
 
     def run(self, file: ProgressFile, progress: Progress) -> Report:
         """Check the candidate and carry the files over. Raises UnsuitableError, RecoveryError, OSError."""
-        if self._root == self._arguments.defaultpath:
+        if self.root == self.arguments.defaultpath:
             raise UnsuitableError("it is the file system to be replaced")
-        repeat = self._root == self._current
-        rules = self._context.configuration.path_map.rules
-        sources = [rule.old for rule in rules if rule.new == self._root] if repeat else [self._current]
+        repeat = self.root == self.current
+        rules = self.context.configuration.path_map.rules
+        sources = [rule.old for rule in rules if rule.new == self.root] if repeat else [self.current]
         report = Report()
-        with make_root(self._root) as target:
+        with make_root(self.root) as target:
             for source_root in sources:
                 with Tree(source_root) as source:
                     if source.identity == target.identity:
@@ -134,18 +124,19 @@ class _Replacement:
     def _carry(
         self, source: Tree, target: Tree, repeat: bool, file: ProgressFile, progress: Progress, report: Report
     ) -> None:
-        context = self._context
-        named = [mirror_plan.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
+        context = self.context
+        named = [mirror_plan.below(os.fsencode(self.current), os.fsencode(path)) for path in self.named]
         works = find_work(source, [rel for rel in named if rel is not None])
         policy = self._policy(source, target, repeat, roots(works))
-        shift = context.set_ahead + target_probe.ahead(source, policy.workspace or (), self._token)
+        mark = token(self.step.id)
+        shift = context.set_ahead + target_probe.ahead(source, policy.workspace or (), mark)
         policy = policy.dated(shift)
-        carrier = Carrier(source, target, policy, self._token)
-        if progress.chosen != self._root:
+        carrier = Carrier(source, target, policy, mark)
+        if progress.chosen != self.root:
             needs = carrier.measure(works, context.attempt_started and context.attempt_started + shift)
-            size = max(self._arguments.min_free, needs.copied + needs.produced)
-            check_room(target, policy.workspace or (), size, needs.names + 1, self._token)
-            progress = Progress(chosen=self._root, rejected=progress.rejected)
+            size = max(self.arguments.min_free, needs.copied + needs.produced)
+            check_room(target, policy.workspace or (), size, needs.names + 1, mark)
+            progress = Progress(chosen=self.root, rejected=progress.rejected)
             try:
                 file.write(progress)
             except OSError as error:
@@ -155,34 +146,34 @@ class _Replacement:
                         f"linked, not moved: the choice could not be written down ({said(error)})"
                     )
                     policy = msgspec.structs.replace(policy, move=False)
-                    carrier = Carrier(source, target, policy, self._token)
+                    carrier = Carrier(source, target, policy, mark)
         carrier.carry(works)
         if policy.move:
-            file.write(Progress(chosen=self._root, moving=True, rejected=progress.rejected))
+            file.write(Progress(chosen=self.root, moving=True, rejected=progress.rejected))
             carrier.finish_moves()
         for name in ("linked", "copied", "moved", "copied_bytes"):
             setattr(report, name, getattr(report, name) + getattr(carrier.report, name))
         report.notes += carrier.report.notes
 
     def _policy(self, source: Tree, target: Tree, repeat: bool, mirrored: tuple[Rel, ...]) -> Policy:
-        context = self._context
+        context = self.context
         rules = context.configuration.path_map
         workspace = context.configuration.workdir or context.workspace or context.task.workspace
         place = (
-            mirror_plan.below(os.fsencode(self._current), os.fsencode(rules.path(workspace)))
+            mirror_plan.below(os.fsencode(self.current), os.fsencode(rules.path(workspace)))
             if workspace
             else None
         )
         opened = (
             mirror_plan.below(root, path)
             for path in context.open_files
-            for root in {source.root, os.path.realpath(source.root), os.fsencode(self._current)}
+            for root in {source.root, os.path.realpath(source.root), os.fsencode(self.current)}
         )
-        times = [time for time in (self._step.raised.since, context.attempt_ended) if time > 0]
+        times = [time for time in (self.step.raised.since, context.attempt_ended) if time > 0]
         return Policy(
             old=source.root,
             new=target.root,
-            move=self._arguments.mode == "move",
+            move=self.arguments.mode == "move",
             repeat=repeat,
             workspace=place,
             open_files=frozenset(rel for rel in opened if rel is not None),

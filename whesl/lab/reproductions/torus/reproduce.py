@@ -111,8 +111,9 @@ _COLUMNS = (
 def _row(log: Log, load: float, count: int, days: float, policy: str, level: float, m: Measures) -> list[Any]:
     rate = count / (NODES * days)
     return [
-        log.title, load, count, round(rate, 5), policy, level, m.slowdown, m.response, m.wait,
-        m.utilised, m.unused, m.lost, m.killed, m.wasted,
+        log.title, load, count, round(rate, 5), policy, level,
+        m.mean_bounded_slowdown, m.mean_response, m.mean_wait,
+        m.utilised, m.unused, m.lost, m.killed, m.node_hours_lost,
     ]  # fmt: skip
 
 
@@ -182,7 +183,9 @@ def _sweep(given: Inputs, log: Log) -> Report:
     ]
     values = {
         policy: {
-            f"{load:g}": {f"{level:g}": run.slowdown for level, run in zip(levels, runs, strict=True)}
+            f"{load:g}": {
+                f"{level:g}": run.mean_bounded_slowdown for level, run in zip(levels, runs, strict=True)
+            }
             for (load, each), runs in found.items()
             if each == policy
         }
@@ -196,7 +199,7 @@ def _sweep_findings(
     log: Log, levels: Sequence[float], found: dict[tuple[float, str], list[Measures]]
 ) -> list[Finding]:
     letter = {"SDSC": "a", "NASA": "b", "Atlas": "c"}[log.title]
-    slow = {key: [run.slowdown for run in runs] for key, runs in found.items()}
+    slow = {key: [run.mean_bounded_slowdown for run in runs] for key, runs in found.items()}
     balancing, high = slow[1.0, "balancing"], slow[1.2, "balancing"]
     best = min(balancing)
     first = (balancing[0] - balancing[1]) / (balancing[0] - best) if best < balancing[0] else 0.0
@@ -324,7 +327,7 @@ def rates(given: Inputs) -> Report:
                     truth = _failures(records, works[load], count)
                     how = simulation.Study("balancing", level)
                     figures = simulation.simulate(simulation.shape(), works[load].jobs, truth, how)[1]
-                    line.append(figures.slowdown)
+                    line.append(figures.mean_bounded_slowdown)
                     rows.append(_row(SDSC, load, count, days, "balancing", level, figures))
                     advance(1)
     plain, tenth, nine = (slow[1.0, level] for level in levels)

@@ -17,9 +17,9 @@ class Measures(NamedTuple):
 
     Attributes:
         jobs: number of jobs.
-        wait: mean time from arrival to the last start, in seconds.
-        response: mean time from arrival to the end, in seconds.
-        slowdown: mean bounded slowdown, max(response, 10 s) / max(run time, 10 s). The document prints min in
+        mean_wait: mean time from arrival to the last start, in seconds.
+        mean_response: mean time from arrival to the end, in seconds.
+        mean_bounded_slowdown: mean of max(response, 10 s) / max(run time, 10 s). The document prints min in
             the denominator, which must be a misprint: even without any waiting, SDSC's mean would be above
             the range of the document's figure.
         utilised: work done as a share of the capacity between the first arrival and the last end.
@@ -27,21 +27,21 @@ class Measures(NamedTuple):
         lost: remaining share of the capacity: work lost to failures, and nodes that could not be used.
         killed: number of attempts that a failure ended.
         killed_jobs: number of jobs that were killed at least once.
-        wasted: node-hours of the attempts that failures ended.
+        node_hours_lost: node-hours of the attempts that failures ended.
         migrations: number of times that running jobs were repacked.
         makespan: time from the first arrival to the last end, in seconds.
     """
 
     jobs: int
-    wait: float
-    response: float
-    slowdown: float
+    mean_wait: float
+    mean_response: float
+    mean_bounded_slowdown: float
     utilised: float
     unused: float
     lost: float
     killed: int
     killed_jobs: int
-    wasted: float
+    node_hours_lost: float
     migrations: int
     makespan: float
 

@@ -128,9 +128,9 @@ class Core(Lifecycle):
         if job.state is not JobState.RUNNING:
             return
         for node in job.nodes:
-            to = batch and node == job.batch_host
+            script = batch and node == job.batch_host
             message = SignalTasks(
-                job=job.id, restart=job.restarts, number=number, batch=to, steps=steps, step=step
+                job=job.id, restart=job.restarts, number=number, batch=script, steps=steps, step=step
             )
             self.actions.append(ToNode(node, message))
 
