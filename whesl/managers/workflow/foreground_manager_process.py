@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.managers.resource import manager_table
+from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import RunPlan
 from whesl.managers.workflow.submission import unwrapped_jobs
 from whesl.model.errors import UsageError
@@ -100,17 +101,28 @@ def refuse_unwrapped(manager: str, plan: RunPlan, *commands: str) -> None:
         )
 
 
-def find(name: str, environment: Mapping[str, str], hint: str) -> str:
-    """Return the path of a manager's program.
+class OneFile(WithoutWorkspaces):
+    """What managers have in common whose workflow is one file, and whose program runs in the foreground.
 
-    Args:
-        name: the program's name.
-        environment: the manager's environment, whose PATH is searched.
-        hint: the error's hint.
-
-    Raises UsageError where PATH has no such program.
+    The program has the manager's name; ``install`` says how it is installed.
     """
-    found = shutil.which(name, path=environment.get("PATH", os.defpath))
-    if found is None:
-        raise UsageError(f"there is no {name} on PATH", hint=hint)
-    return found
+
+    install = ""
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise UsageError where the program is not installed, or submits in a way that is not known."""
+        refuse_unwrapped(self.name.capitalize(), plan)
+        self._program(plan.environment)
+
+    def _program(self, environment: Mapping[str, str]) -> str:
+        """Return the path of the manager's program. Raises UsageError where PATH has no such program."""
+        found = shutil.which(self.name, path=environment.get("PATH", os.defpath))
+        if found is None:
+            raise UsageError(f"there is no {self.name} on PATH", hint=self.install)
+        return found
+
+    def _file(self, sources: Sequence[str]) -> Path:
+        if len(sources) != 1:
+            manager = self.name.capitalize()
+            raise UsageError(f"a workflow of {manager} is one file", hint="run several workflows one by one")
+        return Path(sources[0])

@@ -6,12 +6,11 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.managers.workflow.cylc import flow
-from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
-from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
+from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.errors import UsageError
@@ -23,10 +22,11 @@ _UNSET = "ItemNotFoundError: "  # Cylc's error for a missing setting (cylc-flow 
 _PATIENCE = 120.0  # seconds for one Cylc command
 
 
-class Cylc(WithoutWorkspaces):
+class Cylc(OneFile):
     """Flows of Cylc 8 with a final cycle."""
 
     name = "cylc"
+    install = "activate its environment, or: pip install cylc-flow"
 
     def recognises(self, path: Path, text: str) -> bool:
         """Whether a file has Cylc's section ``[scheduling]``. See the port."""
@@ -36,16 +36,19 @@ class Cylc(WithoutWorkspaces):
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
         """Return the flow's tasks with Cylc's graph; a task's instance is its cycle. See the port."""
-        path = _one(sources)
+        path = self._file(sources).absolute()
+        if path.name != "flow.cylc":
+            raise UsageError(f"{path} is a flow of Cylc under another name; Cylc reads flow.cylc alone")
         begin, end = (
-            _ask(path, "config", "-i", f"[scheduling]{which} cycle point") for which in ("initial", "final")
+            self._ask(path, "config", "-i", f"[scheduling]{which} cycle point")
+            for which in ("initial", "final")
         )
         if not end:
             raise UsageError(
                 f"{path} has no 'final cycle point': its tasks cannot be known before it runs",
                 hint="give it one, or put whesl exec before the commands of its scripts (docs/managers.md)",
             )
-        found = flow.graph(_ask(path, "graph", begin, end, "--reference"))
+        found = flow.graph(self._ask(path, "graph", begin, end, "--reference"))
         name = workflow or path.parent.name
         ids = {point: f"{name}/{point[0]}_{point[1]}" for point in found}
         root = str(path.parent.absolute())
@@ -72,20 +75,15 @@ class Cylc(WithoutWorkspaces):
         """Return the original of a wrapped flow. See the port."""
         return flow.unwrap(text, str(path))
 
-    def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where Cylc is not installed, or submits in a way that is not known."""
-        refuse_unwrapped("Cylc", plan)
-        _program(plan.environment)
-
     def start(self, plan: RunPlan) -> Foreground:
         """Validate, install and play a copy of the flow's directory with the wrapped flow."""
-        program = _program(plan.environment)
+        program = self._program(plan.environment)
         source = Path(plan.directory) / "flow"
         skipped = shutil.ignore_patterns(".git", "cylc-run")
         shutil.copytree(plan.workflow.root, source, symlinks=True, ignore=skipped, dirs_exist_ok=True)
-        plain = _ask(source / "flow.cylc", "config", "-i", "[runtime]")
+        plain = self._ask(source / "flow.cylc", "config", "-i", "[runtime]")
         shutil.copyfile(plan.files[0], source / "flow.cylc")
-        if missed := flow.unprotected(plain, _ask(source / "flow.cylc", "config", "-i", "[runtime]")):
+        if missed := flow.unprotected(plain, self._ask(source / "flow.cylc", "config", "-i", "[runtime]")):
             raise UsageError(
                 f"{plan.workflow.root}/flow.cylc includes the script of {', '.join(missed)} from elsewhere",
                 hint="write the script there, or put whesl exec before its command (docs/managers.md)",
@@ -95,28 +93,14 @@ class Cylc(WithoutWorkspaces):
         command = (program, "vip", *options, *plan.arguments, str(source))
         return Foreground(plan, command, source, stop=(program, "stop", "--kill", name))
 
-
-def _one(sources: Sequence[str]) -> Path:
-    if len(sources) != 1:
-        raise UsageError("a flow of Cylc is one file", hint="run several flows one by one")
-    path = Path(sources[0]).absolute()
-    if path.name != "flow.cylc":
-        raise UsageError(f"{path} is a flow of Cylc under another name; Cylc reads flow.cylc alone")
-    return path
-
-
-def _program(environment: Mapping[str, str]) -> str:
-    return find("cylc", environment, "activate its environment, or: pip install cylc-flow")
-
-
-def _ask(path: Path, command: str, *words: str) -> str:
-    """Return a Cylc command's output on a flow, '' for a missing setting. Raises UsageError."""
-    call = (_program(os.environ), command, "--color=never", str(path.parent), *words)
-    try:
-        done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"cylc {command} of {path} did not answer: {error}") from None
-    if done.returncode != 0 and _UNSET not in done.stderr:
-        said = done.stderr.strip().splitlines()
-        raise UsageError(f"Cylc refuses {path}: {said[-1] if said else f'status {done.returncode}'}")
-    return done.stdout.strip()
+    def _ask(self, path: Path, command: str, *words: str) -> str:
+        """Return a Cylc command's output on a flow, '' for a missing setting. Raises UsageError."""
+        call = (self._program(os.environ), command, "--color=never", str(path.parent), *words)
+        try:
+            done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UsageError(f"cylc {command} of {path} did not answer: {error}") from None
+        if done.returncode != 0 and _UNSET not in done.stderr:
+            said = done.stderr.strip().splitlines()
+            raise UsageError(f"Cylc refuses {path}: {said[-1] if said else f'status {done.returncode}'}")
+        return done.stdout.strip()

@@ -7,12 +7,10 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
+from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
 from whesl.managers.workflow.makeflow import graph
-from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import task_command
-from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
 # The key with the workflow's original text, for ``undo``; Makeflow ignores unknown keys.
@@ -20,10 +18,11 @@ _WAS = "whesl_was"
 _SHELL = "/bin/sh -c"
 
 
-class Makeflow(WithoutWorkspaces):
+class Makeflow(OneFile):
     """Workflows of Makeflow in JSON."""
 
     name = "makeflow"
+    install = "install CCTools (Debian: coop-computing-tools; conda-forge: ndcctools)"
 
     def recognises(self, path: Path, text: str) -> bool:
         """Whether a file has rules with output files. See the port."""
@@ -33,7 +32,7 @@ class Makeflow(WithoutWorkspaces):
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
         """Return the rules as tasks; a rule waits for the rules that write its input files. See the port."""
-        path = _one(sources)
+        path = self._file(sources)
         text = text_of(path)
         rules = graph.rules(graph.parse(self.undo(text, path), str(path)), str(path))
         name = workflow or path.stem
@@ -68,22 +67,7 @@ class Makeflow(WithoutWorkspaces):
         was = graph.parse(text, str(path)).get(_WAS)
         return was if isinstance(was, str) else text
 
-    def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where Makeflow is not installed, or submits in a way that is not known."""
-        refuse_unwrapped("Makeflow", plan)
-        self._program(plan)
-
     def start(self, plan: RunPlan) -> Foreground:
         """Start Makeflow in the run's directory; the user chooses the batch system (``-T``)."""
-        command = (self._program(plan), "--json", *plan.arguments, plan.files[0])
+        command = (self._program(plan.environment), "--json", *plan.arguments, plan.files[0])
         return Foreground(plan, command, Path(plan.workflow.root))
-
-    def _program(self, plan: RunPlan) -> str:
-        hint = "install CCTools (Debian: coop-computing-tools; conda-forge: ndcctools)"
-        return find("makeflow", plan.environment, hint)
-
-
-def _one(sources: Sequence[str]) -> Path:
-    if len(sources) != 1:
-        raise UsageError("a workflow of Makeflow is one file", hint="run several workflows one by one")
-    return Path(sources[0])

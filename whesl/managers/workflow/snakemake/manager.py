@@ -14,12 +14,10 @@ import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from whesl.managers.workflow.foreground_manager_process import Foreground, find, refuse_unwrapped
-from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
+from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import Program, task_command
 from whesl.managers.workflow.snakemake import graph
@@ -60,10 +58,11 @@ class Jobs(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]
 
 
-class Snakemake(WithoutWorkspaces):
+class Snakemake(OneFile):
     """Snakefiles of Snakemake 9."""
 
     name = "snakemake"
+    install = "activate its environment, or: pip install snakemake"
 
     def recognises(self, path: Path, text: str) -> bool:
         """Whether a text has rules, and is no script of another program. See the port."""
@@ -74,8 +73,8 @@ class Snakemake(WithoutWorkspaces):
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
         """Return the jobs with a shell command that Snakemake would run now. See the port."""
-        path = _one(sources)
-        found = _ask(path, arguments).jobs
+        path = self._file(sources).absolute()
+        found = _ask(self._program(os.environ), path, arguments).jobs
         name = workflow or path.stem
         ids = [f"{name}/{job.name}" for job in found]
         root = out or str(Path.cwd())
@@ -106,15 +105,10 @@ class Snakemake(WithoutWorkspaces):
         """Return the original of a wrapped text. See the port."""
         return text.partition(_WAS)[0]
 
-    def check(self, plan: RunPlan) -> None:
-        """Raise UsageError where Snakemake is not installed, or submits in a way that is not known."""
-        refuse_unwrapped("Snakemake", plan)
-        _program(plan.environment)
-
     def start(self, plan: RunPlan) -> Foreground:
         """Write each task's shell, and start Snakemake with it; the user chooses the executor."""
         path, words = json.loads(text_of(Path(plan.files[0])).partition(_WAS)[2])
-        found = _ask(Path(path), plan.arguments)
+        found = _ask(self._program(os.environ), Path(path), plan.arguments)
         resources = dict.fromkeys(found.resources)
         for job in found.jobs:
             if not job.shell:
@@ -131,15 +125,9 @@ class Snakemake(WithoutWorkspaces):
             text = f'#!/bin/sh\nexec {call} {shlex.quote(job.shell)} "$@"\n'
             Program(path=f"{place}/{job.name}/{base}", text=text).write()
             resources[f"{job.rule}:shell_exec={_expression(place, job, base)}"] = None
-        command = [_program(plan.environment), "--snakefile", path, *plan.arguments]
+        command = [self._program(plan.environment), "--snakefile", path, *plan.arguments]
         # Later ones replace earlier ones, so all are given again.
         return Foreground(plan, [*command, "--set-resources", *resources], Path(plan.workflow.root))
-
-
-def _one(sources: Sequence[str]) -> Path:
-    if len(sources) != 1:
-        raise UsageError("a workflow of Snakemake is one Snakefile", hint="run several workflows one by one")
-    return Path(sources[0]).absolute()
 
 
 def _parents(jobs: Sequence[Job], index: int) -> list[int]:
@@ -164,10 +152,6 @@ def _expression(place: str, job: Job, base: str) -> str:
     return f"{f'{place}/{job.rule}'!r}{instance} + {f'/{base}'!r}"
 
 
-def _program(environment: Any) -> str:
-    return find("snakemake", environment, "activate its environment, or: pip install snakemake")
-
-
 def _interpreter(program: Path) -> str:
     """Return the interpreter of Snakemake's program: that of its first line, or the one beside it."""
     with program.open(errors="replace") as file:
@@ -180,9 +164,9 @@ def _interpreter(program: Path) -> str:
     )
 
 
-def _ask(path: Path, arguments: Sequence[str]) -> Jobs:
+def _ask(program: str, path: Path, arguments: Sequence[str]) -> Jobs:
     """Return the jobs that Snakemake would run. Raises UsageError in its words, or for jobs not known yet."""
-    interpreter = _interpreter(Path(_program(os.environ)))
+    interpreter = _interpreter(Path(program))
     call = (interpreter, "-P", graph.__file__, "--snakefile", str(path), *arguments)
     try:
         done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)
