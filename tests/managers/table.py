@@ -263,6 +263,7 @@ MANAGERS = (
         sees=(r"^make ok 0$", r"^use ok 0$"),
         remark="Galaxy's server submits by its runner `cli` with the plug-in `Slurm`. The second tool's input is a file of "
         "the first one, so that Galaxy runs them one after the other.",
+        alone_remark="its job script writes what a tool prints into files of its own, so that the output of each job is silent",
     ),
     Manager(
         name="Pegasus",
