@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from whesl.runtime.diagnose import labels
 from whesl.runtime.diagnose.labels import clean, uncoloured
+from whesl.runtime.diagnose.prepared_knowledge import prepared
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,10 @@ def test_colours() -> None:
         uncoloured("\x1b[1;35mtorch.OutOfMemoryError\x1b[0m: \x1b[35mCUDA\x1b[0m")
         == "torch.OutOfMemoryError: CUDA"
     )
+
+
+def test_no_label_depends_on_the_value_of_a_digit() -> None:
+    lines = {line.rstrip() for entry in prepared().entries for line in (*entry.sees, *entry.ignores)}
+    lines |= {"[c10d] failed", "c10d: failed", "HDF5-DIAG: failed", "[1234567890.5] [n7:12:0] failed"}
+    for line in lines:
+        assert labels._labels(line) == labels._labels(line.translate(labels._ZEROS)), line

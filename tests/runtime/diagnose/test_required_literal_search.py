@@ -30,7 +30,7 @@ SHORT = [
 
 def compiled(needles: list[tuple[Needle, bool]]) -> Engine:
     return make_engine(
-        [Canonical(each.expression(case).encode(), None, {}) for each, case in needles], "auto"
+        [Canonical(each.expression(case).encode(), None, {}) for each, case in needles], "auto", short=True
     )
 
 
@@ -71,7 +71,7 @@ def test_what_follows_the_first_part_is_looked_at_by_the_compiled_engine(
 ) -> None:
     made: list[Engine] = []
 
-    def make(*_: object) -> Engine:
+    def make(*_: object, short: bool) -> Engine:
         made.append(compiled(SHORT))
         return made[-1]
 

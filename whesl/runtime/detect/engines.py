@@ -127,9 +127,15 @@ class Hyperscan(Engine):
 
     name = "hyperscan"
 
-    def __init__(self, patterns: Sequence[Canonical]) -> None:
-        """Compile. Raises PatternError for a pattern that hyperscan refuses."""
+    def __init__(self, patterns: Sequence[Canonical], short: bool = False) -> None:
+        """Compile. Raises PatternError for a pattern that hyperscan refuses.
+
+        Args:
+            patterns: the patterns.
+            short: as for ``make_engine``.
+        """
         assert _hyperscan is not None
+        self._short = short
         every = list(enumerate(patterns))
         literals = [(index, pattern) for index, pattern in every if pattern.literal is not None]
         multiline = int(_hyperscan.HS_FLAG_MULTILINE)
@@ -168,7 +174,7 @@ class Hyperscan(Engine):
         return _scan(self._line, text)
 
     def line(self, text: bytes | bytearray | memoryview) -> list[int]:
-        return _scan(self._line, text)
+        return _scan(self._blocks if self._short else self._line, text)
 
     def literals(self, text: bytes) -> list[int]:
         return _scan(self._literals, text) if self._literals is not None else []
@@ -353,7 +359,7 @@ def sound() -> bool:
     return True
 
 
-def make_engine(patterns: Sequence[Canonical], engine: str) -> Engine:
+def make_engine(patterns: Sequence[Canonical], engine: str, short: bool = False) -> Engine:
     """Return an engine: ``hyperscan``, ``re2``, or ``auto`` (the first of these that can be used).
 
     Raises UsageError when it cannot be used, PatternError for a pattern that it cannot run.
@@ -361,11 +367,13 @@ def make_engine(patterns: Sequence[Canonical], engine: str) -> Engine:
     Args:
         patterns: the patterns.
         engine: ``hyperscan``, ``re2`` or ``auto``.
+        short: whether no pattern matches at many places of a line, so that the database for blocks also
+            searches lines.
     """
     if engine not in ("auto", "hyperscan", "re2"):
         raise UsageError(f"unknown matching engine {engine!r}", hint="use auto, hyperscan or re2")
     if engine in ("auto", "hyperscan") and sound():
-        return Hyperscan(patterns)
+        return Hyperscan(patterns, short)
     if engine in ("auto", "re2") and _re2 is not None:
         return Re2(patterns)
     if engine == "hyperscan" and _hyperscan is not None:

@@ -6,11 +6,13 @@ Launchers, loggers and kernels print labels in any order, so labels are removed 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _MOST = 8  # greatest number of labels of one line
 _LONGEST = 4096  # characters of a line that are searched for labels
+_REMEMBERED = 2000  # lines with different words whose labels are remembered
+_ZEROS = str.maketrans("123456789", "000000000")
 _COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
 COLOUR = re.compile(_COLOUR.pattern.encode())
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -26,7 +28,7 @@ NO_HOST = re.compile(
     r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|dm|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
     r"|(?:host_)?unknown$|localhost"
-    r"|c10d$|HDF5-DIAG$|.*(?:Error|Exception)$"  # PyTorch's and HDF5's words, names of exceptions
+    r"|c\d\dd$|HDF\d-DIAG$|.*(?:Error|Exception)$"  # PyTorch's c10d, HDF5-DIAG, names of exceptions
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )
@@ -163,6 +165,17 @@ def uncoloured(text: str) -> str:
     return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
+class _Labels(NamedTuple):
+    """The offsets of a line's own words, and of the values in its labels; (0, 0) for none."""
+
+    words: int
+    rank: tuple[int, int]
+    node: tuple[int, int]
+    device: tuple[int, int]
+    level: tuple[int, int]
+    clock: dict[str, tuple[int, int]]  # groups of the time stamp; empty without one
+
+
 def clean(line: str) -> Cleaned:
     """Remove the labels from a line, and return its words and the labels' values.
 
@@ -170,33 +183,46 @@ def clean(line: str) -> Cleaned:
         line: the line without its end and without colour codes.
     """
     text = line[:_LONGEST].rstrip()
-    rank = local_rank = node = device = time = None
-    level = ""
+    # No label depends on the value of a digit, so that most lines of a log have labels at the same offsets.
+    found = _labels(text.translate(_ZEROS))
+    rank, node, device, level = (text[begin:end] for begin, end in found[1:5])
+    time = _time({name: text[begin:end] for name, (begin, end) in found.clock.items()})
+    return Cleaned(
+        text[found.words :], int(rank) if rank else None, node or None, device or None, time, level
+    )
+
+
+@lru_cache(_REMEMBERED)
+def _labels(line: str) -> _Labels:
+    """Return the labels of a line in which each digit is a zero."""
+    spans: dict[str, tuple[int, int]] = {}
+    clock: dict[str, tuple[int, int]] = {}
+    at = 0
     for _ in range(_MOST):
-        for form in _by_kind(_kind(text[:1])) if text else ():
-            match = form.match(text)
-            if match is None or not match.end():
+        for form in _by_kind(_kind(line[at : at + 1])) if at < len(line) else ():
+            match = form.match(line, at)
+            if match is None or match.end() == at:
                 continue
-            found = match.groupdict()
-            host = found.get("host") or found.get("node") or found.get("ip")
-            if found.get("node") and NO_HOST.match(found["node"]):
+            found = {name: match.span(name) for name, value in match.groupdict().items() if value}
+            if "node" in found and NO_HOST.match(match["node"]):
                 continue
-            rank = int(found["rank"]) if rank is None and found.get("rank") else rank
-            local_rank = local_rank or found.get("local_rank")
-            node = node or host
-            device = device or found.get("device")
-            level = level or found.get("level") or ""
-            time = _time(found) if time is None else time
-            text = text[match.end() :]
+            for name in ("host", "node", "ip"):
+                if name in found:
+                    found["node"] = found[name]
+                    break
+            spans = found | spans
+            clock = clock or (found if "s" in found else {})
+            at = match.end()
             break
         else:
             break
-    if rank is None and local_rank:
-        rank = int(local_rank)  # the number on its node is all that the line tells
-    return Cleaned(text, rank, node, device, time, level)
+    # The number of a rank on its node is used where the line tells no other.
+    rank = spans.get("rank") or spans.get("local_rank")
+    node, device, level = (spans.get(name, (0, 0)) for name in ("node", "device", "level"))
+    return _Labels(at, rank or (0, 0), node, device, level, clock)
 
 
-def _time(found: dict[str, str | None]) -> float | None:
+def _time(found: dict[str, str]) -> float | None:
     """Return a time stamp in seconds; where it has a date, each month counts 31 days. None without a time."""
     if found.get("up") or found.get("epoch"):
         return None  # seconds since boot or the epoch are not comparable with local times

@@ -14,7 +14,7 @@ from whesl.runtime.diagnose.diagnosis_records import Observed
 from whesl.runtime.diagnose.labels import uncoloured
 from whesl.runtime.diagnose.scanner import Scanner
 
-READ_SIZE = 1 << 20
+READ_SIZE = 256 << 10  # bytes that a processor keeps in its cache while they are searched several times
 STDIN = "-"
 _MARK = 4  # bytes of a byte order mark that identify an encoding
 _LOOKED_AT = 1000  # first bytes that are checked for UTF-16 without a mark: every second one is zero

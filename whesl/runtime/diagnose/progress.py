@@ -29,7 +29,8 @@ _STEP = re.compile(
 )
 # A row of numbers, but not of a memory dump, such as 00000007.
 _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+")
+_DIGITS = b"0123456789"
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 # An error that is measured or counted, as of a model or a loader, is no trouble.
 _MEASURED = re.compile(
@@ -81,8 +82,8 @@ class Tail:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the kept lines with their numbers."""
         for text, line in self.blocks():
-            for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
-                yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
+            for number, content in enumerate(_shown(text), line):
+                yield number, content.decode("utf-8", "replace")
 
     def progress(self) -> Iterator[tuple[int, int | None, bool, int]]:
         """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step, since.
@@ -90,24 +91,38 @@ class Tail:
         A numbered line of a form that was printed often is work after each trouble that stands behind the
         line ``since``. This is 0 for a line whose words tell that it is work.
         """
-        kinds: dict[str, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
+        kinds: dict[bytes, _Kind] = {}  # by a line without its digits, since most lines are of a few kinds
         # The lines at which a form was printed, up to the one from which it counts as work.
-        often: dict[str, list[int]] = {}
-        for number, content in self.lines():
-            key = content.translate(NO_DIGITS)
-            kind = kinds.get(key)
-            if kind is None:
-                kind = kinds[key] = _kind(content)
-            since = 0
-            if kind is _Kind.NUMBERED:
-                before = often.setdefault(" ".join(key.split()), [])
-                if len(before) < _OFTEN:
-                    before.append(number)
-                elif not _troubled(content) or _STEP.search(clean(content).text):
-                    since, kind = before[-1], _Kind.STEP_OF_RANK
-            if kind in (_Kind.STEP, _Kind.STEP_OF_RANK):
-                rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
-                yield number, rank, _FINAL.search(content) is not None, since
+        often: dict[bytes, list[int]] = {}
+        for text, first in self.blocks():
+            lines = _shown(text)
+            # A part without a line has a key.
+            keys = b"\n".join(lines).translate(None, _DIGITS).split(b"\n")
+            for number, (key, line) in enumerate(zip(keys, lines, strict=False), first):
+                kind = kinds.get(key)
+                if kind is None:
+                    kind = kinds[key] = _kind(line.decode("utf-8", "replace"))
+                since = 0
+                if kind is _Kind.NUMBERED:
+                    before = often.setdefault(b" ".join(key.split()), [])
+                    if len(before) < _OFTEN:
+                        before.append(number)
+                        continue
+                    since = before[-1]
+                elif kind is _Kind.OTHER:
+                    continue
+                content = line.decode("utf-8", "replace")
+                rank = clean(content).rank if kind is not _Kind.STEP else None
+                if since and _troubled(content) and not _STEP.search(clean(content).text):
+                    continue
+                ends = b"/" in line or b"of" in line or b"%" in line  # what each match of _FINAL contains
+                yield number, rank, ends and _FINAL.search(content) is not None, since
+
+
+def _shown(text: bytes) -> list[bytes]:
+    """Return lines as a terminal shows them: without what a carriage return overwrites."""
+    lines = text.split(b"\n")[:-1]
+    return [line.rstrip(b"\r").rpartition(b"\r")[2] for line in lines] if b"\r" in text else lines
 
 
 class Breaks:
@@ -194,10 +209,12 @@ class _Kind(Enum):
 
 
 def _kind(content: str) -> _Kind:
-    if len(content) >= _LONGEST or not _DIGIT.search(content):
+    if len(content) >= _LONGEST or not _NUMBER.search(content):
         return _Kind.OTHER
-    if not _looks(content) or not is_progress((cleaned := clean(content)).text):
-        return _Kind.NUMBERED
+    cleaned = clean(content)
+    step = _STEP.search(cleaned.text)
+    if not _looks(content) or not is_progress(cleaned.text):
+        return _Kind.NUMBERED if step or not _troubled(_NUMBER.sub("0", content)) else _Kind.OTHER
     return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 

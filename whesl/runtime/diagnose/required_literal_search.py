@@ -114,7 +114,9 @@ class NeedleSearch(Engine):
         return set(kept)
 
     def _made(self, expressions: Iterable[str]) -> Engine:
-        return make_engine([Canonical(text.encode(), None, {}) for text in expressions], self._engine)
+        return make_engine(
+            [Canonical(text.encode(), None, {}) for text in expressions], self._engine, short=True
+        )
 
     def _present(self, text: bytes) -> list[int]:
         shown = _shown(text)
