@@ -158,3 +158,29 @@ def test_a_search_in_a_file_that_finds_nothing_ends_a_program_only_at_its_end() 
     death = "MPIDI_OFI_handle_cq_error(1067): OFI poll failed (ofi_events.c:1069: UNDELIVERABLE)\n"
     assert told(search + "the grid is read\n" * 70 + death) == ("network-fabric", 72)
     assert told(STEPS + search) == ("input/config-error", 201)
+
+
+ROWS = "".join(f"MPI: {n % 64} level {n % 6} dt {n}.5e-4\n" for n in range(60))
+
+
+def test_trouble_before_the_first_row_is_outlived_by_many_rows_and_a_good_end() -> None:
+    trouble = 'Lmod has detected the following error:  The following module(s) are unknown: "hdf5/1.14"\n'
+    assert why(trouble + ROWS + "Successful run, exiting.\n+ exit 0\n").outcome is Outcome.ENDED_WELL
+    assert why(trouble + "Successful run, exiting.\n").outcome is Outcome.FAILED
+    assert why(trouble + ROWS + "RuntimeError: the mesh is empty\nAll done.\n").outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    "balance",
+    ["500 shards, 0 lost, errors retried: 8", "ok = 300, failed = 0", "# failed 0 of 60", "Total errors: 0"],
+)
+def test_a_balance_without_failures_is_an_end_where_a_log_ends(balance: str) -> None:
+    assert why(STEPS + balance + "\n").outcome is Outcome.ENDED_WELL
+    assert why(balance + "\n" + STEPS).outcome is Outcome.UNKNOWN
+    assert why(STEPS + balance.replace("0", "1") + "\n").outcome is Outcome.UNKNOWN
+
+
+def test_a_script_that_submits_its_continuation_is_not_ended_by_the_limit() -> None:
+    line = "run.sh: walltime slice used up"
+    assert why(f"{STEPS}{line}, submitting the continuation\n").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}{line}\n").outcome is Outcome.FAILED

@@ -16,6 +16,7 @@ from whesl.runtime.diagnose.vocabulary import Role
 _STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init", "applications.charm"})
 _ABORTS = "mpi.mpi-abort"
 _BELOW = frozenset({"general.local-host", "general.rank-host"})
+_WATCHDOGS = frozenset({"torch.nccl-peer", "torch.watchdog-terminated"})
 _BESIDE = frozenset({"general.named-beside"})
 _JOB_HOST = "general.job-host"
 _STACK = 12  # greatest number of lines of an MPI error, or of a launcher's message that ends with the host
@@ -167,6 +168,8 @@ def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str |
     for f in observed.findings:
         stack = f.entry.name in _STACKS and abs(cause.line - f.line) <= _STACK
         below = f.entry.name in _BELOW or f.entry.name == cause.entry.name
+        # PyTorch's watchdog tells the rank after NCCL has told the host.
+        below = below or (cause.entry.cause_class is CauseClass.FABRIC and f.entry.name in _WATCHDOGS)
         if f.number != cause.number or not (stack or (below and 0 < f.line - cause.line <= _STACK)):
             continue
         other = cause.rank is not None and f.rank not in (None, cause.rank)

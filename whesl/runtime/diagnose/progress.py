@@ -35,6 +35,7 @@ _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 # An error that is measured or counted, as of a model or a loader, is no trouble.
 _MEASURED = re.compile(
     r"errors?(?: norms?| rate| in \w+)?[ =:]+(?:l\w+ +)?(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])"
+    r"|\((?:nan|inf) \w+\)[ =:]+\d"
 )
 NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on

@@ -12,12 +12,7 @@ import msgspec
 from whesl.model.evidence import Advice, CauseClass
 from whesl.runtime.diagnose.anomalous_lines import form
 from whesl.runtime.diagnose.cause_location import located
-from whesl.runtime.diagnose.diagnosis_records import (
-    Candidate,
-    Diagnosis,
-    Finding,
-    Observed,
-)
+from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding, Observed
 from whesl.runtime.diagnose.labels import clean
 from whesl.runtime.diagnose.progress import NONE, Work
 from whesl.runtime.diagnose.vocabulary import ENDS_A_HANG, Outcome, Role
@@ -292,7 +287,8 @@ class _Weighing:
         # What did not converge at first did so later.
         if "converge" in finding.text.lower() and _place(finding) < self._converged:
             return True
-        return self._survived(finding) or self._outlived_before(finding)
+        cleanly = not finding.entry.lasting and self._ended_cleanly(finding)
+        return cleanly or self._survived(finding) or self._outlived_before(finding)
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -336,7 +332,10 @@ class _Weighing:
 
     @cached_property
     def _ends(self) -> list[Finding]:
-        return [finding for finding in self._observed.findings if finding.entry.role is Role.END]
+        """The good ends. Words that any program may print count at the end of its log."""
+        ends = (finding for finding in self._observed.findings if finding.entry.role is Role.END)
+        last = self._observed.last_lines
+        return [end for end in ends if not end.entry.general or end.line > last[end.number] - _CLOSE]
 
     def ended_well(self, told: Sequence[Candidate]) -> bool:
         """Whether the job ended well: by its record, or by a message that no finding contradicts."""

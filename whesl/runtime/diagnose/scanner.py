@@ -48,6 +48,7 @@ _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
     r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
+    r"|submitting (?:the |a |its )?(?:continuation|next)\b"
     r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
@@ -324,7 +325,7 @@ class Scanner:
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the line is the source line of a traceback's frame
         elif all(entry.general for entry, _ in found) and measures(cleaned.text):
-            return ()
+            found = [pair for pair in found if pair[0].role is Role.END]
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
