@@ -32,7 +32,7 @@ PLACES = (
     ("PE 7 on cn12: FATAL: timestep too small", {"node": "cn12", "rank": 7}),
     ("FATAL from PE   133: NaN in field t", {"rank": 133}),
     (
-        "n14:4019:4871 [3] transport/net_ib.cc:2231 NCCL WARN NET/IB : Got completion from peer 10.11.0.15<48>"
+        "n14:4019:4871 [3] transport/net_ib.cc:2231 NCCL WARN NET/IB : Got completion from peer 10.11.0.15<4>"
         " with status=12 opcode=0 len=0 vendor err 129 (Recv)\n[rank19]:[E1027 21:32:23.3 Process.cpp:2093] "
         "[PG ID 0 PG GUID 0(default_pg) Rank 19] Process group watchdog thread terminated with exception: "
         "NCCL error: remote process exited or there was a network error",
