@@ -241,7 +241,13 @@ class SlurmScheduler:
     def _resize(self, job_id: str, nodes: int) -> None:
         """Change a waiting job's number of nodes, and of processors and tasks with it; best effort."""
         look = ("squeue", "-h", "-j", job_id, "-O", next_run.SIZE_FORMAT)
+        deadline = time.monotonic() + self._settle
         with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+            # Slurm tells the old run's numbers until that run is over (job_mgr.c, _pack_default_job_details).
+            while (record := self.jobs([job_id]).get(job_id)) and record.state is JobState.COMPLETING:
+                if time.monotonic() >= deadline:
+                    return
+                self._sleep(_POLL)
             before = self._commands.run(*look)
             if before.split(slurm_command_output.SEPARATOR)[0] == str(nodes):
                 return
