@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
 from tests.runtime.detect.test_watch import CYCLE, log
+from whesl.language.detections.cause import CauseDetection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.timers import HangDetection, ProgressDetection
 from whesl.language.pattern_and_stream_records import Pattern
-from whesl.model.evidence import Detected
+from whesl.model.evidence import CauseClass, Detected
 from whesl.runtime.detect import task_watch
+from whesl.runtime.detect.detectors import ENOUGH
 from whesl.runtime.detect.task_watch import MOST_MATCHES, Watch
 
 BAD = Pattern(text="bad")
@@ -165,4 +167,31 @@ def test_a_settled_exception_is_raised_no_more_and_costs_no_look_at_each_line(
     with output.open("a") as file:
         file.write("bad\n")
     assert [name for name, _ in all_of(watch, drains=False)] == ["BAD"]
+    watch.close()
+
+
+class Looks:
+    """Decisive lines that are never decisive, and how often one was looked at."""
+
+    patterns: tuple[Pattern, ...] = (BAD, WORSE)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def cause(self, line: str, file: str) -> None:
+        self.count += 1
+
+
+def test_of_a_storm_of_lines_that_may_show_a_cause_a_limited_number_is_looked_at(output: Path) -> None:
+    """With CAUSE, 2 million lines took 45 s until their program's end was judged: a millisecond a line."""
+    rules = spec(exception("GPU", CauseDetection(classes=(CauseClass.GPU,), span=SPAN)))
+    looks = Looks()
+    output.write_text("")
+    watch = Watch(rules, TASK, {STDOUT: str(output)}, "n1", 0.0, decisive=looks)
+    for attempt in (1, 2):
+        with output.open("a") as file:
+            file.writelines(f"{number} bad and worse\n" for number in range(2 * ENOUGH))
+        assert all_of(watch, drains=attempt == 1) == []
+        assert looks.count == attempt * ENOUGH
+        watch.new_attempt(1000.0)
     watch.close()

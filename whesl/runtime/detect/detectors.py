@@ -15,6 +15,7 @@ raises an exception once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import Any, Protocol
 
@@ -31,6 +32,7 @@ from whesl.runtime.detect.matcher import Match
 
 TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
 LATE = 1.0  # seconds after a due call; a longer delay is time that nobody observed
+ENOUGH = 200  # lines with a decisive pattern that are looked at in one attempt; each takes a millisecond
 
 
 class DecisiveLines(Protocol):
@@ -85,6 +87,9 @@ class Detectors:
                     self._readers.setdefault(pattern, []).append(detector)
         self._timers = [detector for detector in self._detectors.values() if detector.timed]
         self._decisive = decisive if self.hears_causes else None
+        self._looked_at: Counter[Pattern] = Counter()  # lines with each decisive pattern in this attempt
+        self._last_look: tuple[str, str, Cause | None] = ("", "", None)  # the last file and line looked at
+        self.enough: set[Pattern] = set()  # decisive patterns of which enough lines were looked at
         self._observed = 0.0
         self._last = now
         self._paused = False
@@ -106,7 +111,8 @@ class Detectors:
         """Return the patterns of which few matches count, in three groups.
 
         Of the first one only the last match counts: signs of life, which reset hang timers, and patterns of
-        settled exceptions, of which no match counts. The second are those of which all have to be seen: only
+        settled exceptions and of ``enough``, of which no match counts. The second are those of which all have
+        to be seen: only
         the first and the last match in a row count. The third are those with a number that rises: in a storm
         of them, the first and the last match stand for all.
         """
@@ -116,6 +122,7 @@ class Detectors:
                 always = kind.sign_of_life or exception in self._settled
                 few = rising if kind.rises else lone if kind.needs_all() else counted
                 (last if always else few).update(reads.patterns)
+        last |= self.enough
         return (
             frozenset(last - lone - rising - counted),
             frozenset(lone - rising - counted),
@@ -146,6 +153,8 @@ class Detectors:
         self._paused = False
         self._bytes_before = self._bytes
         self._used_up.clear()
+        self._looked_at.clear()
+        self.enough.clear()
         for detector in self._detectors.values():
             detector.start(self._observed)
 
@@ -187,9 +196,14 @@ class Detectors:
             seen.place,
             lambda detector: detector.line(sources, seen, now, self._observed),
         )
-        if self._decisive is None or pattern not in self._decisive.patterns:
+        if self._decisive is None or pattern not in self._decisive.patterns or pattern in self.enough:
             return found
-        cause = self._decisive.cause(evidence.line, file)
+        self._looked_at[pattern] += 1
+        if self._looked_at[pattern] >= ENOUGH:
+            self.enough.add(pattern)
+        if self._last_look[:2] != (file, evidence.line):  # a line may hold several of these patterns
+            self._last_look = file, evidence.line, self._decisive.cause(evidence.line, file)
+        cause = self._last_look[2]
         if cause is None:
             return found
         told = msgspec.structs.replace(self._told_by(cause, now, since), offset=match.offset)

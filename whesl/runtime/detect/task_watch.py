@@ -243,9 +243,12 @@ class Watch:
     def settle(self, exceptions: Set[str]) -> None:
         """Stop raising some exceptions for this attempt's output (``Detectors.settle``)."""
         if self.detectors.settle(exceptions):
-            few = self.detectors.few_count()
-            for reading in self._readings.values():
-                reading.take_few(few)
+            self._take_few()
+
+    def _take_few(self) -> None:
+        few = self.detectors.few_count()
+        for reading in self._readings.values():
+            reading.take_few(few)
 
     def new_attempt(
         self,
@@ -441,7 +444,8 @@ class Watch:
         return found, taken
 
     def _judge(self, reading: _Reading, matches: list[Match], now: float) -> list[Detected]:
-        return [
+        before = len(self.detectors.enough)
+        found = [
             detected
             for match in matches
             for detected in self.detectors.matched(
@@ -453,3 +457,6 @@ class Watch:
                 self.seen_until,
             )
         ]
+        if len(self.detectors.enough) > before:
+            self._take_few()
+        return found
