@@ -60,7 +60,7 @@ def test_lines_of_a_storm_are_passed_over(storm: str, monkeypatch: pytest.Monkey
     reader.feed(("\n".join(lines) + "\n").encode())
 
 
-@pytest.mark.parametrize("piece", range(1, 8))
+@pytest.mark.parametrize("piece", [*range(1, 8), 40, 77])
 def test_a_log_in_pieces_of_any_size_is_the_same_log(piece: int) -> None:
     lines = [
         "step 1",
@@ -68,8 +68,25 @@ def test_a_log_in_pieces_of_any_size_is_the_same_log(piece: int) -> None:
         "Too many LINCS warnings (1001)",
         CAUSE,
         "\x1b[31mKilled\x1b[0m",
+        *["the work goes on"] * 6,
+        "OSError: [Errno 98] Address already in use",
+        "",
+        "port 9091 is busy, trying 9092",
+        "[WARNING] what the watchdog saw:",
+        "  RuntimeError: Connection closed by peer [1]:1",
+        *["the work goes on"] * 9,
     ]
-    assert _observed(lines, piece) == _observed(lines, 1 << 20)
+    data = ("\n".join(lines) + "\n").encode()
+    found = []
+    for size in (piece, len(data)):
+        reader = scanner()
+        reader.begin("log")
+        for at in range(0, len(data), size):
+            reader.feed(data[at : at + size])
+        reader.finish()
+        found.append(reader.observed())
+    assert found[0] == found[1]
+    assert [f.line for f in found[0].findings if f.warned] == [12, 16]
 
 
 def test_lines_of_a_large_log_are_counted_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,34 +205,36 @@ class Scanner:
         self._file = file
         self._number = len(self._lines)
         self._carry = b""
+        self._before = self._behind = b""  # the lines before and behind those that are searched
         self._line = 1  # number of the line that contains the first byte not yet searched
         self._tail = Tail()
         self._caught = 0  # the last line of a traceback whose exception was caught
 
     def feed(self, data: bytes) -> None:
-        """Search the next bytes of the file."""
-        begin, end = 0, data.rfind(b"\n") + 1
-        if self._carry or not end:
-            begin = data.find(b"\n") + 1 or len(data)
-            joined = self._carry + data[:begin]
-            if not end and len(joined) < LONGEST:
-                self._carry = joined
+        """Search the next bytes of the file. The last lines wait for those that follow them."""
+        text = self._carry + data
+        end = text.rfind(b"\n") + 1
+        for _ in range(_SOON):
+            end = end and text.rfind(b"\n", 0, end - 1) + 1
+        if not end and len(text) >= LONGEST:
+            end = text.rfind(b"\n") + 1
+            if not end:
+                self._block(text + b"\n")
+                self._line -= 1  # a break inside a long line is not counted
+                self._carry = b""
                 return
-            self._carry = b""
-            self._block(joined if end else joined + b"\n")
-            self._line -= not end  # a break inside a long line is not counted
-        if begin < end:
-            self._block(data[begin:end])
+        self._carry = text[end:]
         if end:
-            self._carry = data[end:]
+            self._block(text[:end], self._carry)
 
     def finish(self) -> None:
         """Search the rest of the file and end it."""
         if self._carry:
-            self._block(self._carry + b"\n")
+            self._block(self._carry if self._carry.endswith(b"\n") else self._carry + b"\n")
             self._carry = b""
         self._lines.append(self._line - 1)
         self._tails.append(self._tail)
+        self._before = self._behind = b""
         for text, line in self._tail.blocks():
             self._search(self._endings, self._ending_storms, text, line)
 
@@ -258,11 +260,13 @@ class Scanner:
         """Return the last part of each file."""
         return self._tails
 
-    def _block(self, text: bytes) -> None:
-        """Search whole lines."""
+    def _block(self, text: bytes, behind: bytes = b"") -> None:
+        """Search whole lines; ``behind`` begins with the lines that follow them."""
         if b"\x1b" in text:
             text = COLOUR.sub(b"", text)
+        self._behind = _shown(COLOUR.sub(b"", behind[:_TEXT]))
         self._search(self._knowledge, self._storms, text, self._line)
+        self._before = _shown(text[-_TEXT:])
         self._line += self._breaks.count(text)
         self._tail.add(text, self._line)
 
@@ -275,7 +279,7 @@ class Scanner:
             text: the lines.
             first: the number of the first line.
         """
-        shown = text.replace(b"\r", b"\n") if b"\r" in text else text
+        shown = _shown(text)
         at, line = 0, first
         for start, stop, found in storms.search.lines(shown, 0, len(shown)):
             line += text.count(b"\n", at, start)
@@ -283,15 +287,18 @@ class Scanner:
             content = shown[start:stop]
             if storms.holds(content, found):
                 continue
-            previous = _line_before(shown, start)[1]
+            near = start < _TEXT  # lines before it may be in the part before
+            above = self._before + shown[:start] if near else shown
+            begin = len(above) if near else start
+            previous = _line_before(above, begin)[1]
             names = self._judge(
                 knowledge,
                 _decoded(content),
                 line,
                 found,
                 _decoded(previous[-_TEXT:]),
-                _decoded(shown[stop + 1 : stop + 1 + _TEXT]),
-                _WARNED.match(_head(shown, start)) is not None if content[:2] in _FURTHER else False,
+                _decoded((shown[stop + 1 : stop + 1 + _TEXT] + self._behind)[:_TEXT]),
+                _WARNED.match(_head(above, begin)) is not None if content[:2] in _FURTHER else False,
             )
             storms.judged(content, found, names)
 
@@ -380,6 +387,10 @@ class Scanner:
             time=cleaned.time,
             warned=not entry.fatal and warns(cleaned),
         )
+
+
+def _shown(text: bytes) -> bytes:
+    return text.replace(b"\r", b"\n") if b"\r" in text else text
 
 
 def _line_before(text: bytes, start: int) -> tuple[int, bytes]:
