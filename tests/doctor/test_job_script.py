@@ -28,9 +28,9 @@ def found(place: Path, script: str, rules: str) -> list[str]:
     """Return the codes of findings about rules, those of the header left out."""
     (place / "run.sh").write_text(script)
     workflow = verified(place / "run.sh")
-    result = language.parse(f"{HEADER}{rules}\n", "t.esl", workflow)
+    result = language.parse(f"{HEADER}{rules}\n", str(place / "t.esl"), workflow)
     assert result.spec is not None, result.diagnostics
-    here = Surroundings(result.spec, place / "t.esl", {}, workflow, None, None, {}, script)
+    here = Surroundings(result.spec, place / "t.esl", result.texts, workflow, None, None, {}, script)
     before = HEADER.count("\n")
     return [each.code for each in (*result.diagnostics, *here.findings()) if each.line > before]
 
@@ -129,7 +129,20 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("srun ./a &\nwait $!", 'LOG "FATAL" stdout', None),
         ("srun ./a", 'MATCH "^mpirun noticed" output', "ESL096"),
         ("mpirun ./a", 'MATCH "^mpirun noticed" output', None),
+        ("srun ./a", 'MATCH "^(?P<rank>\\d+): ERROR" stdout', "ESL096"),
+        ("srun -l ./a", 'MATCH "^(?P<rank>\\d+): ERROR" stdout', None),
+        ("srun ./a | sed 's/^/[cfd] /'", 'MATCH "^FATAL" stdout', "ESL096"),
+        ("srun ./a | sed 's/^/[3] /'", 'MATCH "^FATAL" stdout', None),
+        ("srun torchrun --redirects 3 a.py", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun torchrun --redirects 3 --tee 3 a.py", 'LOG "FATAL" stdout', None),
+        ("srun lmp -in a -screen none", 'LOG "ERROR: Lost" stdout', "ESL096"),
         # lines
+        (
+            "cat > a.py <<E\nprint('  step 1')\nE\nsrun python -u a.py",
+            'MATCH "^step" stdout TIMEOUT 60',
+            "ESL096",
+        ),
+        ("cat > a.py <<E\nprint('step 1')\nE\nsrun python -u a.py", 'MATCH "^step" stdout TIMEOUT 60', None),
         ("srun ./a || { echo 'Run failed'; exit 1; }", 'LOG "run failed" stdout', "ESL096"),
         ("srun ./a || { echo 'Run failed'; exit 1; }", 'LOG "Run failed" stdout', None),
         ("srun ./a || { echo 'Simulation aborted'; exit 1; }", 'LOG "Simulaton aborted" stdout', "ESL096"),
@@ -174,7 +187,12 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("while :; do srun ./a; sleep 90; done", "SILENCE TIMEOUT 60", "ESL094"),
         ("cat > d <<E\nendTime 0.5;\nE\nsrun ./a", 'PROGRESS "Time = (\\d+)" stdout TIMEOUT 60', "ESL054"),
         ("cat > d <<E\nendTime 5;\nE\nsrun ./a", 'PROGRESS "Time = (\\d+)" stdout TIMEOUT 60', None),
+        ("srun ./a", 'PROGRESS "^(\\d+):\\d+:\\d+ step" stdout TIMEOUT 60', "ESL054"),
+        ("srun ./a\ndate > in/last", 'OUTPUT "o.nc" OLDER THAN "in/*"', "ESL096"),
+        ("date > in/now\nsrun ./a", 'OUTPUT "o.nc" OLDER THAN "in/*"', None),
         # ends
+        ("if ! srun ./a; then date >> log; fi", "EXIT CODE 1", "ESL096"),
+        ("if ! srun ./a; then date >> log; false; fi", "EXIT CODE 1", None),
         ("if ! srun ./a; then exit 1; fi", "EXIT CODE 139", "ESL096"),
         ("if ! srun ./a; then exit 1; fi", "EXIT CODE 1", None),
         ("srun ./a || exit 3\nsrun ./b", "EXIT CODE 139", None),
@@ -222,6 +240,11 @@ def test_detections(tmp_path: Path, body: str, rule: str, code: str | None) -> N
         ),
         ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/NOW"}', "ESL096"),
         ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/STOP"}', None),
+        ("./a --stop-file STOP", 'JOB.CHECKPOINT {"trigger": "/p/NOW"}', "ESL096"),
+        ("srun ./a", 'SCHEDULER JOB.REPLACE {"time": 7200}', "ESL094"),
+        ("srun ./a", 'NODE.ADD {"count": 4}', "ESL085"),
+        ("srun ./a", 'NODE.ADD {"count": 4, "wait": 60}', None),
+        ("srun ./a", "DEPENDENT_JOB JOB.REPLACE", "ESL095"),
         ("srun ./a", 'JOB.ADD {"command": "sleep 90", "timeout": 60}', "ESL094"),
         ("./a --resume ckpt/a", 'JOB.ADD {"command": "rm -rf ${workspace}/ckpt"}', "ESL095"),
         ("./a --resume ckpt/a", 'JOB.ADD {"command": "rm -rf ${workspace}/tmp"}', None),
@@ -229,5 +252,52 @@ def test_detections(tmp_path: Path, body: str, rule: str, code: str | None) -> N
 )
 def test_steps(tmp_path: Path, body: str, step: str, code: str | None) -> None:
     script = f"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --time=1:00:00\n#SBATCH --mem=8G\n{body}\n"
-    rules = f"{LOST}\n{RECOVER}{'' if step.startswith('SCHEDULER') else 'JOB '}{step}"
+    rules = f"{LOST}\n{RECOVER}{'' if ' ' in step.split('{')[0].strip() else 'JOB '}{step}"
     assert found(tmp_path, script, rules) == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "code"),
+    [
+        ("(?P<node>rank \\d+) is lost", 'NODE.REPLACE {"node": "${node}"}', "ESL095"),
+        ("(?P<node>\\d+) is lost", "NODE.REPLACE", "ESL095"),
+        ("(?P<node>[\\w.-]+) is lost", "NODE.REPLACE", None),
+        ("(?P<node>nid(?:\\d+)) is lost", "NODE.REPLACE", None),
+        ("(?P<gpu>\\d+) is lost", "NODE.REPLACE", None),
+    ],
+)
+def test_captured_nodes(tmp_path: Path, text: str, step: str, code: str | None) -> None:
+    rules = f'{DETECT}MATCH "{text}" stderr\n{RECOVER}JOB {step}'
+    assert found(tmp_path, "#!/bin/sh\n#SBATCH -N 2\nsrun ./a\n", rules) == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("header", "step", "code"),
+    [
+        ("#PBS -l select=2", 'JOB NODE.REPLACE {"wait": 60}', "ESL095"),
+        ("#SBATCH -N 2", 'JOB NODE.REPLACE {"wait": 60}', None),
+        ("#PBS -l select=2", 'SCHEDULER JOB.REPLACE {"time": 90}', "ESL095"),
+    ],
+)
+def test_what_only_slurm_heeds(tmp_path: Path, header: str, step: str, code: str | None) -> None:
+    rules = f"{LOST}\n{RECOVER}{step}"
+    assert found(tmp_path, f"#!/bin/sh\n{header}\nsrun ./a\n", rules) == ([code] if code else [])
+
+
+def test_exceptions_that_share_a_line(tmp_path: Path) -> None:
+    """The line is judged before the end, so that an EXIT behind it is never raised."""
+    fails = "fail() {{ echo {} $1; exit 3; }}\nsrun ./a || fail a"
+    rules = f'{DETECT}LOG "FATAL" stdout\n{REPLACE}\nDECLARE EXCEPTION CODE JOB_LEVEL JOB [run]\n'
+    rules += "EXCEPTION DETECTION CODE EXIT CODE 3\nEXCEPTION RECOVERY STEP CODE JOB NODE.REPLACE"
+    for word, codes in (("FATAL", ["ESL059"]), ("BAD", [])):
+        script = f"#!/bin/bash\n#SBATCH -N 2\n{fails.format(word)}\n"
+        assert found(tmp_path, script, rules) == codes
+
+
+@pytest.mark.parametrize(("words", "told"), [("echo staging", True), ("echo staging >&2", False)])
+def test_handlers_that_print_words(tmp_path: Path, words: str, told: bool) -> None:
+    handler = tmp_path / "stage"
+    handler.write_text(f"#!/bin/sh\n{words}\necho '{{}}'\n")
+    handler.chmod(0o755)
+    rules = f'DECLARE RESOURCE BUFFER[ADD HANDLER "./stage"]\n{LOST}\n{RECOVER}JOB BUFFER.ADD'
+    assert found(tmp_path, "#!/bin/sh\nsrun ./a\n", rules) == (["ESL077"] if told else [])

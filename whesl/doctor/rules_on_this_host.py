@@ -15,7 +15,7 @@ from whesl.language.diagnostics import Diagnostic, Severity, lines_of
 from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
 from whesl.language.pattern_and_stream_records import Span, Stream
 from whesl.language.rules_file import located
-from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.managers.workflow.port import spare_step
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
@@ -27,7 +27,23 @@ if TYPE_CHECKING:
     from whesl.doctor.job_script.checks import ScriptChecks
 
 _GLOB = frozenset("*?[")
+_BLAMED = ["node", "host", "hostname", "nodename"]  # groups that name the suspect
+# Names of nodes, as sites have them.
+_HOSTS = (
+    *("n1", "node042", "nid001234", "gpu01", "r1i2n3", "x1000c0s0b0n0", "c1-0c0s0n1", "cn-0001", "CN01", "a"),
+    *(
+        "c01n02",
+        "node-1-2",
+        "cn01.cluster.example.org",
+        "10.0.0.1",
+        "compute_1",
+        "localhost",
+        "login1",
+        "hpc12a",
+    ),
+)
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
+_LONGEST = 100_000  # bytes of a handler that are looked at
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
@@ -85,6 +101,25 @@ class Surroundings:
                 command_of(meant)
             except RecoveryError as error:
                 yield self._finding("ESL077", error.message, error.hint, None, said)
+            else:
+                yield from self._answers(said, meant)
+
+    def _answers(self, said: str, meant: str) -> Iterator[Diagnostic]:
+        """Find handlers that are scripts and print words beside their answer."""
+        from whesl.doctor.job_script.script import JobScript
+
+        if not meant.startswith("/"):
+            return  # an installed handler
+        with Path(meant).open("rb") as opened:
+            text = opened.read(_LONGEST).decode("utf-8", "replace")
+        words = [
+            each.text
+            for each in (JobScript(text, True).samples if text.startswith("#!") else ())
+            if each.always and each.command.place.output.stdout.file == "&1"
+        ]
+        if words and words[0].strip() and not words[0].lstrip().startswith(("{", "7")):
+            message = f"the handler prints {words[0][:40]!r}, and its output has to be one JSON object"
+            yield self._finding("ESL077", message, "write to stderr: echo ... >&2", None, said)
 
     def _variables(self) -> Iterator[Diagnostic]:
         array = self._workflow is None or any(task.instance for task in self._workflow.tasks)
@@ -208,6 +243,7 @@ class Surroundings:
                         message = f"there is no {place} here, and no directory that it could be made in"
                         yield self._finding("ESL081", message, "", step.span, value)
             yield from self._arguments(step, exception)
+            yield from self._nobody(step, exception)
             for unfit in self._script.undone(step) if self._script is not None else ():
                 yield self._finding(*unfit)
         if self._spares == 0 and (taker := spare_step(self._spec, exception)):
@@ -229,6 +265,12 @@ class Surroundings:
         for task in self._tasks(exception):
             most = task.nodes + (1 if self._spares is None else self._spares)
             has = f"{task.name} has {most} nodes, spares included"
+            adds = (step.resource, step.operation) == (ResourceKind.NODE, Operation.ADD)
+            spares, count = most - task.nodes, step.arguments.get("count", 1)
+            if adds and isinstance(count, int) and count > spares and not step.arguments.get("wait"):
+                message = f"{task.name} has {spares} spare node{'' if spares == 1 else 's'}, not {count}"
+                yield self._finding("ESL085", message, f"whesl run --spares {count}", step.span, "count")
+                return
             least, asked = step.arguments.get("min_nodes", 1), step.arguments.get("nodes", 0)
             if removes and isinstance(least, int) and (least >= most or task.nodes == 1):
                 yield self._finding(
@@ -239,6 +281,28 @@ class Surroundings:
                 hint = f"whesl run --spares {asked - task.nodes}"
                 yield self._finding("ESL085", f"{has}, not {asked}", hint, step.span, "nodes")
                 return
+
+    def _nobody(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        """Find steps of dependents where there are none, and captured nodes that are no nodes."""
+        tasks = self._tasks(exception)
+        if step.entity is Entity.DEPENDENT_JOB and self._workflow is not None and tasks:
+            coupled = self._workflow.with_coupled(self._spec.coupled)
+            if not any(coupled.dependents(task.id) for task in tasks):
+                message = f"no job of {self._workflow.name} depends on {tasks[0].name}, or is coupled with it"
+                hint = "leave the step out, or give the scripts of all jobs"
+                yield self._finding("ESL095", message, hint, step.span, "DEPENDENT_JOB")
+        asked = step.arguments.get("node")
+        name = re.fullmatch(r"\$\{(\w+)\}", asked) if isinstance(asked, str) else None
+        names = [name[1]] if name is not None else [] if asked is not None else _BLAMED
+        needed = step.resource == ResourceKind.NODE and step.operation != Operation.ADD
+        for detection in exception.detections if needed else ():
+            for pattern in reads.patterns if (reads := detection.reads()) is not None else ():
+                groups = [group_of(pattern.text, each) for each in names if pattern.regex]
+                for group in groups:
+                    if group is not None and not any(re.fullmatch(group, host) for host in _HOSTS):
+                        message = f"{group[:40]!r} is no name of a node"
+                        hint = "capture the node's name alone, such as (?P<node>[\\w.-]+)"
+                        yield self._finding("ESL095", message, hint, detection.span, pattern.text)
 
     def _tasks(self, exception: ExceptionSpec) -> list[Task]:
         tasks = self._workflow.tasks if self._workflow is not None else ()
@@ -295,6 +359,24 @@ def _warning(code: str, message: str, hint: str, file: str, line: int, column: i
 
 def _handlers(spec: Spec) -> list[str]:
     return [each.handler for one in spec.resources for each in one.operations if each.handler is not None]
+
+
+def group_of(text: str, name: str) -> str | None:
+    """Return the expression inside a named group, None where it has no such group.
+
+    Args:
+        text: an expression without errors.
+        name: the group's name.
+    """
+    _, begin, rest = text.partition(f"(?P<{name}>")
+    depth, inside = 1, False
+    for part in re.finditer(r"\\.|.", rest) if begin else ():
+        sign = part[0]
+        inside = sign == "[" if not inside else sign != "]"
+        depth += 0 if inside else (sign == "(") - (sign == ")")
+        if not depth:
+            return rest[: part.start()]
+    return None
 
 
 def _near(path: Path) -> str:

@@ -35,6 +35,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     ends.trapped,
     ends.changed,
     ends.taken,
+    streams.unlabelled,
     streams.hears_manager,
     streams.other_nodes,
 )
@@ -46,6 +47,7 @@ STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.no_more_than_before,
     recoveries.other_file_system,
     recoveries.other_trigger,
+    recoveries.of_another_manager,
     recoveries.removes_what_is_needed,
 )
 

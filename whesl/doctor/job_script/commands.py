@@ -446,7 +446,17 @@ def _redirected(node: tree_sitter.Node, output: Output, constants: dict[str, str
 
 
 def _by_option(words: tuple[str, ...], output: Output) -> Output:
-    """Return where the output of srun goes that is told files."""
+    """Return where the output of a launcher or program goes that is told files."""
+    line = " ".join(words)
+    if re.search(r"(?:^|[ /])torchrun ", line) and not re.search(r" (?:--tee|-t)\b", line):
+        kept = re.search(r" (?:--redirects|-r)[ =]([123])\b", line)
+        both, one = Sink("*/std*.log"), kept[1] if kept else ""
+        return Output(
+            both if one in ("1", "3") else output.stdout, both if one in ("2", "3") else output.stderr
+        )
+    screen = re.search(r"(?:^|[ /])lmp\S* (?:.* )?-sc(?:reen)? (\S+)", line)
+    if screen is not None:
+        return output._replace(stdout=Sink(screen[1].replace("none", "/dev/null")))
     if words[0] != "srun":
         return output
     told = {option.name: option.value for option in parse_srun(words[1:]).options}

@@ -31,6 +31,9 @@ def hidden(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             hint = f"write {by} on a line of its own, before the assignment"
         hint = hint or "write set -eo pipefail at the script's beginning"
         yield Unfit("ESL096", message, hint, watch.span, "EXIT")
+    elif script.programs and _never_fails(script):
+        message = f"the script asks whether {program} fails, and ends with 0 all the same"
+        yield Unfit("ESL096", message, "write exit 1 in that branch", watch.span, "EXIT")
     elif _ends_with(script, "EXIT") == 0:
         message = "the script's trap of EXIT ends with exit 0 in all cases: no failure is seen"
         yield Unfit("ESL096", message, "keep the status: rc=$?, and exit $rc", watch.span, "EXIT")
@@ -95,6 +98,16 @@ def taken(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             hint = f"do the steps of both in {other.name}, or give the line no rule"
             yield Unfit("ESL059", message, hint, watch.span, "EXIT")
             return
+
+
+def _never_fails(script: JobScript) -> bool:
+    """Whether each program's failure is asked for, and no command of the script makes a failure of it."""
+    ends = r"\b(?:exit|false|return|exec|kill|trap|scancel|scontrol)\b|\$\?"
+    asked = all(each.place.judged for each in script.programs)
+    return (
+        asked
+        and re.search(ends, "\n".join(x for x in script.lines if not x.lstrip().startswith("#"))) is None
+    )
 
 
 def _statuses(script: JobScript) -> set[int] | None:

@@ -117,7 +117,8 @@ def spoilt(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     promise = watch.detection.promised()
     if promise is None:
         return
-    for each in reversed(script.always):
+    last = max((n for n, each in enumerate(script.always) if each.program), default=-1)
+    for each in script.always[last + 1 :]:
         why = _spoils(each, promise)
         if why:
             message = f"{' '.join(each.words[:3])[:60]} in the script {why}"
@@ -135,7 +136,9 @@ def _spoils(command: Command, promise: Promise) -> str:
         return "takes the file away before the end"
     if promise.broken is Broken.EMPTY and command.name == "touch":
         return "makes it, always empty" if any(_is(word, promise.path) for word in files) else ""
-    later = command.name in ("cp", "touch") and promise.broken is Broken.OLDER and promise.than
+    written = [sink.file for sink in command.place.output if not sink.own]
+    old, new = [*old, *written], [*new, *written]
+    later = (command.name in ("cp", "touch") or written) and promise.broken is Broken.OLDER and promise.than
     if later and any(_is(word, promise.than or "") for word in new or old):
         return f"makes {promise.than} newer each time"
     return ""

@@ -183,7 +183,8 @@ def _begun(pattern: Pattern, changed: Pattern, text: str) -> bool:
     if not (pattern.regex and pattern.text.startswith("^") and changed.text == pattern.text[1:]):
         return True
     found = re.search(changed.text, text)
-    return found is not None and bool(text[: found.start()].strip(" 7"))
+    before = text[: found.start()] if found is not None else ""
+    return bool(before.strip(" 7")) or before.isspace()
 
 
 def _finds(pattern: Pattern, line: str) -> bool:

@@ -17,6 +17,9 @@ from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
 _LAUNCHERS = {"srun", "mpirun", "mpiexec", "flux"}
 _OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
 _TESTS = re.compile(r"(?:\[\[?|test)\s+(?:!\s+)?-[efs]\s+\"?([\w./-]+)\"?")
+_ASKED_FOR = re.compile(r"--?[\w-]*(?:request|trigger|stop-file|signal-file)[\w-]*[= ]+([\w./-]+)")
+_MOST = 50  # times its limit that a job is hardly given
+_MANAGERS = ((r"^#PBS ", "PBS"), (r"^#\s?flux: ", "Flux"))
 _SIZES = {"": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
 # Programs that look for a file while they run, and its name. Sources: the manuals of VASP and CP2K.
 _ASKED_BY = ((r"vasp\w*", "STOPCAR"), (r"cp2k\w*(?:\.\w+)?", "EXIT"))
@@ -64,6 +67,8 @@ def past_the_launchers(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]
 def fewer_than_asked(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     """Find numbers of nodes that hold fewer tasks than the script starts."""
     nodes, each_node = step.arguments.get("nodes"), script.option("ntasks-per-node")
+    if (step.resource, step.operation) == (ResourceKind.NODE, Operation.REMOVE):
+        nodes = script.nodes - 1
     for each in script.always:
         if each.name != "srun" or not isinstance(nodes, int) or not each_node.isdecimal():
             continue
@@ -71,7 +76,7 @@ def fewer_than_asked(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         if asked.isdecimal() and int(asked) > nodes * int(each_node):
             message = f"srun asks for {asked} tasks, and {nodes} nodes of {each_node} tasks hold fewer"
             yield Unfit(
-                "ESL096", message, "write -n $((SLURM_NNODES * ...)) in the script", step.span, "nodes"
+                "ESL096", message, "write -n $((SLURM_NNODES * ...)) in the script", step.span, step.operation
             )
             return
 
@@ -82,6 +87,9 @@ def no_more_than_before(script: JobScript, step: RecoveryStep) -> Iterator[Unfit
     if isinstance(time, (int, float)) and script.limit is not None and time * 60 <= script.limit:
         message = f"time {time:g} (minutes) is no more than the job has, {script.limit / 60:g}"
         yield Unfit("ESL094", message, "write more minutes", step.span, "time")
+    elif isinstance(time, (int, float)) and script.limit is not None and time * 60 > _MOST * script.limit:
+        message = f"time {time:g} is {time / 1440:g} days, and the job has {script.limit / 60:g} minutes"
+        yield Unfit("ESL094", message, "time is in minutes", step.span, "time")
     had, gets = _size(script.option("mem")), _size(memory if isinstance(memory, str) else "")
     if had and gets and gets <= had:
         message = f"memory {memory} is no more than the job has, {script.option('mem')}"
@@ -116,6 +124,7 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         return
     asked = [name for source in python(script.commands) for name in _looked_for(source.tree)]
     asked += _TESTS.findall(script.text) if any(each.place.loop for each in script.commands) else []
+    asked += [posixpath.basename(each) for each in _ASKED_FOR.findall(script.text)]
     asked += [
         file
         for program, file in _ASKED_BY
@@ -125,6 +134,16 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     if asked:
         message = f"the program looks for {asked[0]}, not for {posixpath.basename(trigger)}"
         yield Unfit("ESL096", message, f'write "${{workspace}}/{asked[0]}"', step.span, trigger)
+
+
+def of_another_manager(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find arguments that only Slurm heeds, in jobs of another resource manager."""
+    manager = next((name for sign, name in _MANAGERS if re.search(sign, script.text, re.MULTILINE)), "")
+    for name in ("wait", "time", "memory") if manager and not script.header else ():
+        nodes = step.resource == ResourceKind.NODE
+        if name in step.arguments and nodes == (name == "wait"):
+            message = f"{name} is heeded by Slurm alone, and this is a job of {manager}"
+            yield Unfit("ESL095", message, "leave it out", step.span, name)
 
 
 def removes_what_is_needed(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:

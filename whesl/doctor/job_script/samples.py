@@ -68,9 +68,10 @@ def python(commands: Sequence[Command]) -> Iterator[Source]:
     for command in commands:
         names = [word.rpartition("/")[2] for word in command.words]
         at = next((n for n, name in enumerate(names) if re.fullmatch(r"python[\d.]*", name)), None)
-        if at is None:
+        file = command.place.output.stdout.file
+        if at is None and not (command.name == "cat" and file.endswith(".py")):
             continue
-        rest = command.words[at + 1 :]
+        rest = command.words[at + 1 :] if at is not None else ()
         text = rest[rest.index("-c") + 1] if "-c" in rest[:-1] else command.given
         try:
             with warnings.catch_warnings():  # of the user's program

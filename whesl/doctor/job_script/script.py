@@ -45,6 +45,12 @@ class Watch(NamedTuple):
         """The detection's statement."""
         return self.detection.span
 
+    @property
+    def place(self) -> Span:
+        """The detection's statement, or in the user's own file a step for it where a library has it."""
+        steps = self.exception.steps if self.detection.span.file is not None else ()
+        return next((step.span for step in steps), self.detection.span)
+
 
 class JobScript:
     """What is known of the script of all jobs of a workflow.

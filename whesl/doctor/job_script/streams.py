@@ -179,13 +179,14 @@ def of_another_launcher(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     for launcher, callers in _ONLY_OF:
         words = [pattern.text for pattern in reads.patterns if re.match(rf"\^?{launcher}\b", pattern.text)]
-        library = watch.detection.span.file == "<openmpi>" and launcher == "mpirun"
+        daemons = all(re.search("daemon|noticed that process", each.text) for each in reads.patterns)
+        library = watch.detection.span.file == "<openmpi>" and launcher == "mpirun" and daemons
         called = any(re.match(callers, word.rpartition("/")[2]) for word in script.words())
         strange = len(words) == len(reads.patterns) or library
         if strange and not called and not re.search(r"\.sh\b", " ".join(script.words())):
             message = f"{launcher} is not called in the script: its words are never printed"
             who = f"watch for what {script.programs[-1].words[0]} prints"
-            yield Unfit("ESL096", message, who, watch.span, reads.patterns[0].text)
+            yield Unfit("ESL096", message, who, watch.place, watch.exception.name if library else words[0])
             return
 
 
@@ -195,8 +196,7 @@ def of_the_kernel(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if reads is not None and watch.span.file == "<kernel>" and reads.source.stream is not Stream.FILE:
         message = f"{watch.exception.name} is in the kernel's log, which is no part of a job's output"
         hint = 'INCLUDE "kernel" file "/var/log/messages", where users may read it'
-        span = next((step.span for step in watch.exception.steps), watch.exception.span)
-        yield Unfit("ESL096", message, hint, span, watch.exception.name)
+        yield Unfit("ESL096", message, hint, watch.place, watch.exception.name)
 
 
 def _unbuffered(script: JobScript) -> bool:
@@ -241,8 +241,9 @@ def _begun(words: Sequence[str], texts: Sequence[str], patterns: Sequence[Patter
     name = posixpath.basename(words[0])
     if not all(each.regex and re.match(r"\^[\w ]", each.text) for each in patterns):
         return ""
-    begun = re.fullmatch(r"s(.)\^\1([^\\&:\[]+)\1g?", texts[0]) if name == "sed" and len(texts) == 1 else None
-    if begun and all(each.text[1] != begun[2][0] for each in patterns):
+    begun = re.fullmatch(r"s(.)\^\1([^\\&]+)\1g?", texts[0]) if name == "sed" and len(texts) == 1 else None
+    label = begun and re.match(r"(?:\d+:|\[(?:\d+(?:,\d+)?|default\d+|rank\d+)\])", begun[2])
+    if begun and not label and all(each.text[1] != begun[2][0] for each in patterns):
         return f"begins each line with {begun[2]!r}, so that ^ finds nothing"
     dated = name == "ts" or (name in ("awk", "gawk") and re.search(r"print\s+strftime", " ".join(words)))
     if dated or name == "nl" or (name == "cat" and words[1:2] == ("-n",)):
@@ -250,11 +251,28 @@ def _begun(words: Sequence[str], texts: Sequence[str], patterns: Sequence[Patter
     return ""
 
 
+def unlabelled(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find expressions that begin with the label of srun -l, where srun prints none."""
+    reads, line = watch.detection.reads(), " ".join(word for word in script.words())
+    calls = [each.words for each in script.programs if each.name == "srun"]
+    labelled = any(re.match(r"-\w*l|--label", word) for words in calls for word in words)
+    if reads is None or not calls or labelled or "LABELIO" in script.text or "sed" in line:
+        return
+    for pattern in reads.patterns if len(calls) == len(script.programs) else ():
+        if pattern.regex and re.match(r"\^\(\?P<\w*rank\w*>\\d\+?\):", pattern.text):
+            message = "srun puts the rank before a line with -l alone"
+            yield Unfit("ESL096", message, "write srun -l, or leave the label out", watch.span, pattern.text)
+
+
 def hears_manager(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find exceptions of the resource manager where Slurm, which has none, runs the job."""
     if script.header and "flux" not in script.text and watch.detection.hears_manager:
         message = "Slurm raises no exceptions on jobs: nothing is ever detected this way"
         yield Unfit("ESL095", message, "watch for lines, exits or nodes", watch.span, "JOB EXCEPTION")
+    first = watch.exception.detections[:1] == (watch.detection,)
+    if script.header and "flux" not in script.text and watch.exception.raises is not None and first:
+        message = "Slurm has no exceptions on jobs: RAISE does nothing"
+        yield Unfit("ESL095", message, "leave it out", watch.exception.span, "RAISE")
 
 
 def other_nodes(script: JobScript, watch: Watch) -> Iterator[Unfit]:

@@ -9,10 +9,14 @@ from whesl.model.evidence import Cause, CauseClass, Evidence
 
 # Causes that the same task meets again, and what helps.
 _MEND = "mend that first, and leave the class out; or change what the task is given"
+_ROOM = "make room: FILESYSTEM.REPLACE, or JOB.ADD"
 _AGAIN = {
     CauseClass.INPUT: _MEND,
     CauseClass.DEPENDENCY: _MEND,
     CauseClass.CONTAINER: _MEND,
+    CauseClass.MEMORY_GPU: "give it less work at once: JOB.REPLACE with attempts, or another environment",
+    CauseClass.FULL: _ROOM,
+    CauseClass.QUOTA: _ROOM,
     CauseClass.TIME: 'let SCHEDULER do JOB.REPLACE with more "time"',
 }
 NAMES = tuple(each.value for each in CauseClass)

@@ -159,6 +159,7 @@ NOTATIONS = _table(
         r"(?:\.[*+]|\\d\*)\((?:\?P<\w+>)?\\d[+*]?",
         "of a greedy .* the number's last digit is left: write .*?\\b",
     ),
+    (_W.NUMBER, r"\(\\d[^()]*\):\\d[^()]*:\\d", "this is the hour of a clock: put them around a step"),
     (_W.NUMBER, r"\((?:\?P<\w+>)?(?:\\d\*|\\[wS][*+])\)", "write \\d+: only a number rises"),
     (
         _W.NUMBER,

@@ -43,6 +43,7 @@ _MISSING = (
     "bash: line 1: ./solver: command not found",
     "./solver: error while loading shared libraries: libx.so: cannot open shared object file",
     "ModuleNotFoundError: No module named 'numpy'",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
     "slurmstepd: error: execve(): ./solver: No such file or directory",
 )
 # The line of a job whose time is over.
