@@ -8,10 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from tests.doctor.test_script_facts import WORDS
+from tests.language import corpus
 from tests.language.corpus import DETECT, RECOVER
 from tests.language.test_surroundings import HEADER
 from whesl import language
+from whesl.doctor.job_script.checks import ScriptChecks
 from whesl.doctor.rules_on_this_host import Surroundings
 from whesl.managers.workflow import verified
 
@@ -301,3 +306,30 @@ def test_handlers_that_print_words(tmp_path: Path, words: str, told: bool) -> No
     handler.chmod(0o755)
     rules = f'DECLARE RESOURCE BUFFER[ADD HANDLER "./stage"]\n{LOST}\n{RECOVER}JOB BUFFER.ADD'
     assert found(tmp_path, "#!/bin/sh\nsrun ./a\n", rules) == (["ESL077"] if told else [])
+
+
+RULES = "\n".join(
+    [
+        *(f"{DETECT}{each}" for each in corpus.DETECTIONS if not each.startswith("EXCEPTION")),
+        f'{DETECT}OUTPUT "*.a" OLDER THAN "b"',
+        f"{DETECT}EXIT SIGNAL USR1",
+        f'{RECOVER}JOB JOB.CHECKPOINT {{"trigger": "/a/b", "written": "/a/c"}}',
+        f'{RECOVER}JOB NODE.REPLACE {{"wait": 9}}',
+        f'{RECOVER}JOB JOB.REPLACE {{"environment": {{"A": "1"}}, "command_append": "x", "nodes": 2}}',
+    ]
+)
+PARTS = ("trap python3 -c 'print(1)' EXIT", "lmp -log", "srun --export=", "timeout", "mv a", "sed 's/^/[/' |")
+
+
+@settings(max_examples=100, deadline=None)
+@example([PARTS[0]])  # a program that stands among the words of another command
+@given(st.lists(st.sampled_from((*WORDS, *PARTS)), max_size=20))
+def test_rules_are_held_against_any_script(words: list[str]) -> None:
+    spec = language.parse(f"{HEADER}{RULES}\n", "t.esl").spec
+    assert spec is not None
+    checks = ScriptChecks("#!/bin/bash\n#SBATCH -N 2 --time=9\n" + " ".join(words) + "\n", True)
+    for exception in spec.exceptions:
+        found = [unfit for each in exception.detections for unfit in checks.findings(each, exception, [])]
+        assert all(
+            unfit.message for unfit in (*found, *(u for s in exception.steps for u in checks.undone(s)))
+        )

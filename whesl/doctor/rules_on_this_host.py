@@ -31,16 +31,7 @@ _BLAMED = ["node", "host", "hostname", "nodename"]  # groups that name the suspe
 # Names of nodes, as sites have them.
 _HOSTS = (
     *("n1", "node042", "nid001234", "gpu01", "r1i2n3", "x1000c0s0b0n0", "c1-0c0s0n1", "cn-0001", "CN01", "a"),
-    *(
-        "c01n02",
-        "node-1-2",
-        "cn01.cluster.example.org",
-        "10.0.0.1",
-        "compute_1",
-        "localhost",
-        "login1",
-        "hpc12a",
-    ),
+    *("c01n02", "node-1-2", "cn01.cluster.example.org", "10.0.0.1", "compute_1", "localhost", "hpc12a"),
 )
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
 _LONGEST = 100_000  # bytes of a handler that are looked at
@@ -108,10 +99,11 @@ class Surroundings:
         """Find handlers that are scripts and print words beside their answer."""
         from whesl.doctor.job_script.script import JobScript
 
-        if not meant.startswith("/"):
-            return  # an installed handler
-        with Path(meant).open("rb") as opened:
-            text = opened.read(_LONGEST).decode("utf-8", "replace")
+        try:
+            with Path(meant).open("rb") as opened:
+                text = opened.read(_LONGEST).decode("utf-8", "replace")
+        except OSError:  # an installed handler, or one that may be run and not read
+            return
         words = [
             each.text
             for each in (JobScript(text, True).samples if text.startswith("#!") else ())
@@ -285,7 +277,8 @@ class Surroundings:
     def _nobody(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         """Find steps of dependents where there are none, and captured nodes that are no nodes."""
         tasks = self._tasks(exception)
-        if step.entity is Entity.DEPENDENT_JOB and self._workflow is not None and tasks:
+        alone = step.entity is Entity.DEPENDENT_JOB and not self._in_job  # a task does not know the others
+        if alone and self._workflow is not None and tasks:
             coupled = self._workflow.with_coupled(self._spec.coupled)
             if not any(coupled.dependents(task.id) for task in tasks):
                 message = f"no job of {self._workflow.name} depends on {tasks[0].name}, or is coupled with it"

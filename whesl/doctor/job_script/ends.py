@@ -145,7 +145,7 @@ def _names(number: int) -> list[str]:
 def _caught(script: JobScript) -> bool:
     """Whether a Python program in the script catches all its errors and goes on to its end."""
     for source in python(script.commands):
-        if len(script.programs) > 1 or source.command is not script.programs[-1]:
+        if [source.command] != script.programs:
             return False
         tries = [node for node in source.tree.body if isinstance(node, ast.Try)]
         plain = (ast.Import, ast.ImportFrom, ast.Assign, ast.Try)
