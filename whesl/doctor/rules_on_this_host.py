@@ -97,6 +97,8 @@ class Surroundings:
 
     def _answers(self, said: str, meant: str) -> Iterator[Diagnostic]:
         """Find handlers that are scripts and print words beside their answer."""
+        if self._in_job:
+            return  # what reads scripts is not loaded for a task that starts
         from whesl.doctor.job_script.script import JobScript
 
         try:
