@@ -91,10 +91,12 @@ def test_a_new_run_gets_the_limits_of_its_attempt() -> None:
     assert world.ports.fake.limits == {"job-a": Limits(time=90, memory=65536)}
 
 
-def test_the_limit_of_a_rule_bounds_its_new_runs() -> None:
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_the_limit_of_a_rule_bounds_its_new_runs(goes_on: bool) -> None:
     """The second new run was refused, whatever LIMIT said, and would have had the first one's time.
 
-    The isolator counts, and its journal goes on in each run.
+    The isolator counts where its journal goes on in each run. An isolator that was told to end leaves its
+    result, so that the next run's begins a journal: on a real Slurm all new runs had the first one's time.
     """
     world = World()
     more = step(Entity.SCHEDULER, ResourceKind.JOB, attempts=[{"time": 60}, {"time": 90}])
@@ -102,7 +104,8 @@ def test_the_limit_of_a_rule_bounds_its_new_runs() -> None:
     for run, minutes in enumerate((60, 90, 90)):
         world.ports.fake.put("job-a", restarts=run)
         a = world.register("a", restarts=run)
-        world.tell(a, RecoveryRequest(raised=raised("SLOW", "a", run + 1), earlier=run))
+        number = run + 1 if goes_on else 1
+        world.tell(a, RecoveryRequest(raised=raised("SLOW", "a", number), earlier=number - 1))
         world.wait(10, a)
         assert world.ports.fake.requeued == ["job-a"] * (run + 1)
         assert world.ports.fake.limits["job-a"].time == minutes

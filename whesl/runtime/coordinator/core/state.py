@@ -88,6 +88,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``moves``: another node may take the task over after the loss of the isolator's own (``nodes[0]``).
     ``sizes``: the fewest and the most nodes of its job's next run, (0, 0) for as many as it had.
     ``uses`` are the nodes of its newest attempt; the resource manager has called those in ``lost`` down.
+    ``recoveries``: the number of the coordinator's own recoveries by exception, in all runs of its job.
     """
 
     id: str
@@ -131,6 +132,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exception_time: float = 0.0
     exceptions: int = 0
     recovered: int = 0
+    recoveries: dict[str, int] = {}
     outcomes: dict[int, Outcome] = {}
     cancelled: bool = False
 

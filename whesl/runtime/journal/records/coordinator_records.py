@@ -192,7 +192,10 @@ class Counted(Record, frozen=True, kw_only=True, tag="counted"):
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):
-    """A recovery was planned; ``recovery`` is its id."""
+    """A recovery was planned; ``recovery`` is its id.
+
+    ``before``: how many recoveries the task had from the same exception, also in earlier runs of its job.
+    """
 
     recovery: str
     task: str
@@ -204,6 +207,7 @@ class Requested(Record, frozen=True, kw_only=True, tag="requested"):
     reason: str
     steps: tuple[OwnStep, ...]
     refused: str
+    before: int = 0
 
 
 class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):

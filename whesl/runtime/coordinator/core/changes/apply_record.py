@@ -196,6 +196,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
             told_by=ToldBy.NOBODY,
             attempt=0,
             started=0.0,
+            recoveries={},
         )
     if record.attempt == 0 and another:
         # The new isolator starts with an empty journal and numbers its exceptions from 1.

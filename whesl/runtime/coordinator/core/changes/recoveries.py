@@ -29,6 +29,9 @@ def requested(state: State, record: records.Requested, time: float) -> State:
             recovery.task, keys if recovery.id in keys else (*keys, recovery.id)
         ),
     )
+    if (entry := state.tasks.get(recovery.task)) is not None:
+        counts = entry.recoveries | {recovery.exception: recovery.before + 1}
+        state = state_edits.task_changed(state, entry.id, recoveries=counts)
     waits = {Origin.REQUEST: TaskState.RECOVERING, Origin.ESCALATION: TaskState.ESCALATED}.get(
         recovery.origin
     )

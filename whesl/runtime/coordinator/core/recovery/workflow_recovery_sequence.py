@@ -121,14 +121,10 @@ def begin(
             transition.record(records.Closed(recovery=other.id, task=entry.id, outcome="superseded"))
     steps: tuple[records.OwnStep, ...] = ()
     refused = ""
+    before = max(entry.recoveries.get(exception, 0), earlier if exception == raised.exception else 0)
     workflow = transition.state.workflows.get(entry.workflow)
     if workflow is not None and workflow.spec is not None and exception:
         try:
-            before = sum(
-                other.exception == exception and other.id != key
-                for other in transition.state.recoveries_of(entry.id)
-            )
-            before = max(before, earlier if exception == raised.exception else 0)
             steps = own_steps(workflow.spec, raised, exception, entry, before)
         except RecoveryError as error:
             refused = error.message
@@ -144,6 +140,7 @@ def begin(
             reason=reason,
             steps=steps,
             refused=refused,
+            before=before,
         )
     )
     became = f", which is {exception} for the workflow" if exception not in ("", raised.exception) else ""
