@@ -18,7 +18,7 @@ from tests.runtime.isolator import started_runner
 from tests.waiting import until
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
-from whesl.runtime.isolator.launch import program_runner, signal_delivery
+from whesl.runtime.isolator.launch import home_watch, program_runner, signal_delivery
 from whesl.runtime.isolator.launch.isolator_keeper import Keeper
 from whesl.runtime.isolator.launch.signal_delivery import ENDING
 from whesl.runtime.node_agent.fencing import attempt_processes
@@ -65,6 +65,12 @@ def test_looks_become_rare_while_nothing_is_printed(tmp_path: Path) -> None:
     assert pauses.taken[12] == LOOK_FIRST, "where something was printed, more may follow at once"
     assert pauses.taken[-1] == LOOK_LONGEST
     assert pauses.taken[:12] == sorted(pauses.taken[:12])
+
+
+@pytest.fixture(autouse=True)
+def _no_watch_outlives_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keeper's thread would go on in the process of the tests, which it may end."""
+    monkeypatch.setattr(home_watch.HomeWatch, "start", lambda _: None)
 
 
 def alone(directory: Path) -> Keeper:
