@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whesl.runtime.isolator.launch import program_runner, runner_start
 
-TOKEN = "token"
+TOKEN = f"token-{os.getpid()}"  # a test that ends its processes by the token spares those of other workers
 
 
 def begin(*command: str, status: Path, place: Path) -> subprocess.Popen[bytes]:
