@@ -107,9 +107,11 @@ def whesl_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give the tests' programs their signals also below a shell's ``&``, which has these two ignored."""
+    """Give the tests' programs their signals also below a shell's ``&`` and nohup, which ignore them."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if "PYTEST_XDIST_WORKER" in os.environ:  # nohup protects the process that started the workers
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     # Tests start thousands of short processes, half of whose time would go into compiling what they import.
     os.environ["PATH"] = search_path()  # the Slurm that is tested comes first
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -133,6 +133,7 @@ class StandInScheduler(CoordinatorsScheduler):
         self.cancelled: list[str] = []
         self.marked: list[str] = []
         self.lifted: list[str] = []
+        self.fitted: list[tuple[str, Sequence[str], tuple[int, int]]] = []
         self.allowed: list[str] = []
         self.silent = 0
         self.refuse = ""
@@ -164,6 +165,10 @@ class StandInScheduler(CoordinatorsScheduler):
         self.requeue(job_id)
         self.limits[job_id] = limits
         return ""
+
+    def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
+        """See the port."""
+        self.fitted.append((record.id, used, sizes))
 
     def lift_hold(self, record: JobRecord) -> None:
         """See the port."""

@@ -131,6 +131,16 @@ def test_a_new_run_is_kept_off_the_nodes_that_new_jobs_are_kept_off() -> None:
     assert world.ports.fake.limits == {"job-a": Limits(avoid=("n2",), sizes=(2, 3))}
 
 
+def test_a_job_that_waits_to_run_again_is_fitted_to_the_nodes_that_are_up() -> None:
+    """It asked for its spare for ever where Slurm called a node down only long after the requeue."""
+    world = World()
+    world.workflow()
+    a = world.register("a", sizes=(2, 3))
+    world.tell(a, Escalate(raised=raised("NODELOST", "a"), reason="spares-exhausted"))
+    world.wait(300)
+    assert set(world.ports.fake.fitted) == {("job-a", ("n1", "n2"), (2, 3))}
+
+
 def test_who_gives_no_other_limits_says_so() -> None:
     cluster = Cluster(lambda _: None)
     command = Requeue(task="w/a", token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, memory=65536)

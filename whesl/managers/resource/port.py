@@ -174,10 +174,7 @@ class LiftsHold(Protocol):
     """Optional, on a scheduler that holds a requeued job for a while: an end of that hold."""
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now if it waits only because it was requeued; leave any other job alone.
-
-        Raises nothing: the job may have started since the look, and each look calls this method again.
-        """
+        """Let a job start if it waits only because it was requeued. Raises nothing; each look calls it."""
 
 
 @runtime_checkable
@@ -193,10 +190,7 @@ class AllowsRequeue(Protocol):
     """Optional, on a scheduler that requeues a job only after a permission."""
 
     def allow_requeue(self, job_id: str) -> None:
-        """Allow requeues of a job, which its allocation has forbidden (``ForbidsRequeue``).
-
-        Raises the port's errors.
-        """
+        """Allow requeues of a job, which ``ForbidsRequeue`` has forbidden. Raises the port's errors."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,9 +210,15 @@ class ChangesLimits(Protocol):
     """Optional, on a scheduler that can give a job other limits for its next run."""
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Run the same job again with other limits; return why it keeps its old ones, "" where it does not.
+        """Requeue a job with other limits; return why it keeps its old ones, "" where it does not."""
 
-        Raises the errors of ``Scheduler.requeue``.
+    def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
+        """Let a job that waits to run again ask for no more nodes than are up; best effort, raises nothing.
+
+        Args:
+            record: the job.
+            used: the nodes of its last run.
+            sizes: the fewest and the most nodes that it may ask for.
         """
 
 

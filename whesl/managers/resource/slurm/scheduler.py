@@ -204,7 +204,7 @@ class SlurmScheduler:
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
-        kept_off, size = self._next_run(record, limits)
+        kept_off, size = self._next_run(job_id, record.nodes, limits)
         if record.state is not JobState.PENDING:
             kept = kept_output.keep(self._commands, record)
             try:
@@ -226,24 +226,34 @@ class SlurmScheduler:
         self._lift_hold(job_id)
         return refused
 
-    def _next_run(self, record: JobRecord, limits: Limits) -> tuple[str, int]:
+    def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
+        """See the port. The nodes of the last run may be called down long after the requeue."""
+        if record.state is JobState.PENDING:
+            _, size = self._next_run(record.id, used, Limits(sizes=sizes))
+            if size:
+                self._resize(record.id, size)
+
+    def _next_run(self, job_id: str, used: Sequence[str], limits: Limits) -> tuple[str, int]:
         """Return the ExcNodeList and the number of nodes of a job's next run (``next_run.asks``)."""
-        if not record.nodes or not (limits.avoid or any(limits.sizes)):
+        if not used or not (limits.avoid or any(limits.sizes)):
             return "", 0
         try:
-            job = self._commands.run("squeue", "-h", "-j", record.id, "-o", next_run.JOB_FORMAT)
+            job = self._commands.run("squeue", "-h", "-j", job_id, "-o", next_run.JOB_FORMAT)
             words = ("-h", "-N", "-p", next_run.partition(job), "-O", next_run.NODE_FORMAT)
             nodes = self._commands.run("sinfo", *words)
-            return next_run.asks(job, nodes, record.nodes, limits.avoid, limits.sizes)
+            return next_run.asks(job, nodes, used, limits.avoid, limits.sizes)
         except (CouldNotObserveError, TransientError, RefusedError):
             return "", 0
 
     def _resize(self, job_id: str, nodes: int) -> None:
-        """Change a waiting job's number of nodes, and of processors and tasks with it; best effort."""
+        """Change a waiting job's number of nodes, and of processors and tasks with it; best effort.
+
+        Slurm tells the old run's numbers until that run is over (job_mgr.c, _pack_default_job_details). The
+        end of a run with a lost node comes late: when Slurm calls the node down (``fit_waiting``).
+        """
         look = ("squeue", "-h", "-j", job_id, "-O", next_run.SIZE_FORMAT)
         deadline = time.monotonic() + self._settle
         with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
-            # Slurm tells the old run's numbers until that run is over (job_mgr.c, _pack_default_job_details).
             while (record := self.jobs([job_id]).get(job_id)) and record.state is JobState.COMPLETING:
                 if time.monotonic() >= deadline:
                     return

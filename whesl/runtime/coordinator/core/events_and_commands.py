@@ -132,9 +132,14 @@ class JobCommand(Command, frozen=True, kw_only=True):
 
 
 class LookAtJob(JobCommand, frozen=True, kw_only=True):
-    """Ask the scheduler about a task's job; ``start``: lift the scheduler's hold on a requeued job."""
+    """Ask the scheduler about a task's job; ``start``: lift the scheduler's hold on a requeued job.
+
+    ``used``: the nodes of the job's last run; ``sizes``: the fewest and the most nodes of its next one.
+    """
 
     start: bool = False
+    used: tuple[str, ...] = ()
+    sizes: tuple[int, int] = (0, 0)
 
 
 class AskRequeue(JobCommand, frozen=True, kw_only=True):

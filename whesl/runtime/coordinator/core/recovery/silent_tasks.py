@@ -121,7 +121,16 @@ def look(transition: Transition, entry: TaskEntry, every: float | None = None) -
     # The hold of a job that its user has requeued is left to Slurm.
     order = requeue_orders.pending_requeue(transition, entry)
     start = not requeue_orders.observed(transition, entry) and (entry.parted is None or order is not None)
-    transition.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
+    transition.do(
+        LookAtJob(
+            task=entry.id,
+            rjms=entry.rjms,
+            job_id=entry.job_id,
+            start=start,
+            used=entry.nodes,
+            sizes=entry.sizes,
+        )
+    )
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
