@@ -373,19 +373,24 @@ def test_a_new_run_has_other_limits_and_nodes(slurm_bed: Maker, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_lost_batch_host(slurm_bed: Maker, tmp_path: Path) -> None:
-    """The job would stay RUNNING for ever; it runs again under the same id, without two minutes of hold."""
-    bed = slurm_bed(nodes=4, slurmd_timeout=5)
-    scheduler = SlurmScheduler(bed.environment, settle=4)
+    """The job would stay RUNNING for ever; it runs again under the same id, without two minutes of hold.
+
+    Its spare is the node that is lost: it would wait for a third node when it is requeued.
+    """
+    bed = slurm_bed(nodes=3, slurmd_timeout=5)
+    scheduler = SlurmScheduler(bed.environment, settle=0.5)
     script = f"echo $SLURMD_NODENAME $SLURM_RESTART_COUNT >> {tmp_path}/runs; sleep 600"
-    job = bed.submit(script, "--nodes=2", "--no-kill", "--requeue", "--comment=whesl:batch")
+    job = bed.submit(script, "--nodes=3", "--no-kill", "--requeue", "--comment=whesl:batch")
     wait_until(lambda: written(tmp_path / "runs"), "the job runs")
     bed.kill_node("n01")
     begun = time.monotonic()
-    scheduler.requeue(job)
+    scheduler.requeue_with(job, Limits(sizes=(2, 3)))
 
     def again() -> bool:
         # The old run ends when Slurm knows that the node is down: a hold that begins then is lifted later.
-        scheduler.lift_hold(scheduler.jobs([job])[job])
+        record = scheduler.jobs([job])[job]
+        scheduler.fit_waiting(record, ("n01", "n02", "n03"), (2, 3))
+        scheduler.lift_hold(record)
         return len((tmp_path / "runs").read_text().splitlines()) == 2
 
     wait_until(again, "the job runs again", 80)

@@ -27,6 +27,8 @@ LOOKBACK_DAYS = 30
 # How many jobs are asked for by one command: Linux takes 131,072 bytes of an argument (execve(2)).
 _AT_ONCE = 4000
 _POLL = 0.5
+# slurmctld's reasons for a job that waits for nodes which do not come by themselves (job_scheduler.c).
+_NODES_DOWN = re.compile(r"\bDOWN\b|_DOWN|^ReqNodeNotAvail")
 # slurmctld's reason for holding a job whose prolog or launch failed on a node.
 _LAUNCH_FAILED = "launch failed requeued held"
 # How many restarts a job with such a hold may have and still be released.
@@ -227,8 +229,11 @@ class SlurmScheduler:
         return refused
 
     def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
-        """See the port. The nodes of the last run may be called down long after the requeue."""
-        if record.state is JobState.PENDING:
+        """See the port. Slurm may call the nodes of the last run down long after the requeue.
+
+        Slurm is asked no more of a job that waits for another reason, since each look calls this.
+        """
+        if record.state is JobState.PENDING and _NODES_DOWN.search(record.reason):
             _, size = self._next_run(record.id, used, Limits(sizes=sizes))
             if size:
                 self._resize(record.id, size)
