@@ -212,6 +212,8 @@ def test_wrong_rules_are_told_before_anything_runs(home: Path, tmp_path: Path) -
 def test_an_interrupt_of_the_caller_ends_the_function(by: str, home: Path, tmp_path: Path) -> None:
     """By a signal, or by an exception that another thread sets, as one of Parsl's does for a ``walltime``."""
     started = tmp_path / "started"
+    # A daemon's command that another test has called in this process leaves its own handler.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         until(started.exists, "the function runs", 20)
