@@ -323,6 +323,7 @@ PARTS = ("trap python3 -c 'print(1)' EXIT", "lmp -log", "srun --export=", "timeo
 
 @settings(max_examples=100, deadline=None)
 @example([PARTS[0]])  # a program that stands among the words of another command
+@example(["srun", "|", "local"])  # a command of a pipe that has no words
 @given(st.lists(st.sampled_from((*WORDS, *PARTS)), max_size=20))
 def test_rules_are_held_against_any_script(words: list[str]) -> None:
     spec = language.parse(f"{HEADER}{RULES}\n", "t.esl").spec

@@ -83,10 +83,10 @@ def filtered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     soon = timer is not None and timer[0] < _BUFFERED_SECONDS
     within = script.names(reads.patterns)
-    for words in through:
+    for words in filter(None, through):  # a declaration has no words of its own
         why = "" if within else _loss(words, reads.patterns, timer is not None)
         hint = "keep a copy before it: | tee run.log, and watch that file"
-        keeps = _BLOCKS.get(posixpath.basename(words[0])) if words else None
+        keeps = _BLOCKS.get(posixpath.basename(words[0]))
         at_once = any(re.fullmatch(keeps, word) for word in words[1:]) if keeps else False
         if not why and soon and keeps is not None and not at_once:
             why = "holds lines back until some KB are full"
