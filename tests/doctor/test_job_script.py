@@ -154,16 +154,8 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("srun ./a || { echo 'f(x) is bad'; exit 1; }", 'MATCH "f(x) is bad" stdout', "ESL096"),
         ('srun ./a || { echo "$(date) ERROR a"; exit 1; }', 'MATCH "^ERROR" stdout', "ESL096"),
         ('srun ./a || { echo "$TAG ERROR a"; exit 1; }', 'MATCH "^ERROR" stdout', None),
-        (
-            RED,
-            'LOG "ERROR: lost" stdout',
-            "ESL096",
-        ),
-        (
-            RED,
-            'MATCH "^ERROR" stdout',
-            "ESL096",
-        ),
+        (RED, 'LOG "ERROR: lost" stdout', "ESL096"),
+        (RED, 'MATCH "^ERROR" stdout', "ESL096"),
         (RED, 'LOG "lost" stdout', None),
         ("for i in {1..99}; do srun ./a; echo step $i; done", 'MATCH "step \\d{4}" stdout', "ESL096"),
         ("for i in {1..9999}; do srun ./a; echo step $i; done", 'MATCH "step \\d{4}" stdout', None),

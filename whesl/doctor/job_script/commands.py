@@ -31,21 +31,28 @@ _LAUNCHERS = {
     "python3",
     "julia",
     "Rscript",
-    # programs that start others, and applications that scripts call without a launcher
-    *("timeout", "stdbuf", "nice", "numactl", "taskset", "unbuffer", "accelerate", "deepspeed", "ibrun"),
-    *(
-        "apptainer",
-        "singularity",
-        "docker",
-        "podman",
-        "lmp",
-        "gmx",
-        "namd2",
-        "namd3",
-        "pw.x",
-        "vasp_std",
-        "g16",
-    ),
+    # programs that start others
+    "timeout",
+    "stdbuf",
+    "nice",
+    "numactl",
+    "taskset",
+    "unbuffer",
+    "accelerate",
+    "deepspeed",
+    "ibrun",
+    "apptainer",
+    "singularity",
+    "docker",
+    "podman",
+    # applications that scripts call without a launcher
+    "lmp",
+    "gmx",
+    "namd2",
+    "namd3",
+    "pw.x",
+    "vasp_std",
+    "g16",
 }
 # Commands before the name of a program.
 _BEFORE = {"exec", "time", "nohup", "command", "env"}
@@ -58,7 +65,10 @@ UNKNOWN = "?"
 
 
 class Sink(NamedTuple):
-    """Where a stream goes: a file, one of ``OWN``, or ``UNKNOWN``; through the commands of a pipe."""
+    """Where a stream goes: a file, one of ``OWN``, or ``UNKNOWN``; through the commands of a pipe.
+
+    Declarations, groups and loops in the pipe have no words, and are left out of ``through``.
+    """
 
     file: str
     through: tuple[tuple[str, ...], ...] = ()
@@ -271,7 +281,7 @@ class _Reader:
             end = Sink(UNKNOWN)
         for number, stage in enumerate(stages):
             last = number == len(stages) - 1
-            sink = Sink(end.file, (*words[number + 1 :], *end.through))
+            sink = Sink(end.file, (*filter(None, words[number + 1 :]), *end.through))
             by = "" if last or self._pipefail else " ".join(words[number + 1][:1])
             inner = place if last else place._replace(output=Output(sink, place.output.stderr))
             yield from self._statement(stage, inner._replace(hidden_by=by or place.hidden_by))

@@ -106,7 +106,7 @@ def alone_in_a_line(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def language(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find words of the C library where the script sets another language."""
+    """Find patterns with the C library's English messages, where the script sets another language."""
     words = [word for each in script.always for word in (*each.words[1:], *each.variables)]
     other = next((found for word in words if (found := _LANGUAGE.match(word))), None)
     for pattern in _own(script, watch.detection.reads()) if other is not None else ():

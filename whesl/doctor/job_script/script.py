@@ -113,7 +113,9 @@ class JobScript:
 
 
 def inner(command: Command, *programs: str) -> tuple[str, ...]:
-    """Return a command's words from the first of some programs on, behind launchers; () without one.
+    """Return the words of a command from the name of one of the programs on; () where it names none.
+
+    Launchers and their options stand before that name.
 
     Args:
         command: the command.

@@ -83,7 +83,7 @@ def filtered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     soon = timer is not None and timer[0] < _BUFFERED_SECONDS
     within = script.names(reads.patterns)
-    for words in filter(None, through):  # a declaration has no words of its own
+    for words in through:
         why = "" if within else _loss(words, reads.patterns, timer is not None)
         hint = "keep a copy before it: | tee run.log, and watch that file"
         keeps = _BLOCKS.get(posixpath.basename(words[0]))
@@ -168,7 +168,7 @@ def in_another_job(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def of_another_launcher(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find words of a launcher that the script does not call."""
+    """Find patterns of lines that only a launcher prints, where the script does not call that launcher."""
     reads = watch.detection.reads()
     if (
         reads is None
@@ -266,11 +266,12 @@ def unlabelled(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def hears_manager(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find exceptions of the resource manager where Slurm, which has none, runs the job."""
-    if script.header and "flux" not in script.text and watch.detection.hears_manager:
+    if not script.header or "flux" in script.text:
+        return
+    if watch.detection.hears_manager:
         message = "Slurm raises no exceptions on jobs: nothing is ever detected this way"
         yield Unfit("ESL095", message, "watch for lines, exits or nodes", watch.span, "JOB EXCEPTION")
-    first = watch.exception.detections[:1] == (watch.detection,)
-    if script.header and "flux" not in script.text and watch.exception.raises is not None and first:
+    if watch.exception.raises is not None and watch.exception.detections[:1] == (watch.detection,):
         message = "Slurm has no exceptions on jobs: RAISE does nothing"
         yield Unfit("ESL095", message, "leave it out", watch.exception.span, "RAISE")
 

@@ -112,9 +112,8 @@ class Detectors:
 
         Of the first one only the last match counts: signs of life, which reset hang timers, and patterns of
         settled exceptions and of ``enough``, of which no match counts. The second are those of which all have
-        to be seen: only
-        the first and the last match in a row count. The third are those with a number that rises: in a storm
-        of them, the first and the last match stand for all.
+        to be seen: only the first and the last match in a row count. The third are those with a number that
+        rises: in a storm of them, the first and the last match stand for all.
         """
         last, lone, rising, counted = (set[Pattern]() for _ in range(4))
         for exception, kind in self._kinds:
