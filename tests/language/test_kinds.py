@@ -47,12 +47,12 @@ class Sunspot(Kind, frozen=True, kw_only=True, tag="sunspot"):
         """Return what happens."""
         return f"more than {self.limit} spots are seen"
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> Detector[Sunspot]:
         """Return what counts the spots."""
-        return _Spots(exception, node)
+        return _Spots(exception, node, self)
 
 
-class _Spots(Detector):
+class _Spots(Detector[Sunspot]):
     def exited(self, code: int, signal: int | None, evidence: Evidence) -> Found:
         return (evidence,) if code == 42 else ()
 

@@ -56,7 +56,12 @@ def recall(cache: str, path: str, content: bytes) -> dict[str, Any] | None:
 
 
 def remember(
-    cache: str, path: str, content: bytes, spec: dict[str, Any], included: dict[str, str], warnings: list[str]
+    cache: str,
+    path: str,
+    content: bytes,
+    spec: dict[str, Any],
+    included: dict[str, str],
+    warnings: list[str],
 ) -> None:
     """Write checked rules into the cache. Raises OSError.
 

@@ -104,7 +104,10 @@ class FilesystemReplace(Arguments, frozen=True, kw_only=True):
     ]
     mode: Annotated[
         Literal["link", "move"],
-        Argument(_T.STRING, "what happens to the files that are there: link (default) or move"),
+        Argument(
+            _T.STRING,
+            "what happens to the files that are there: link (default) or move",
+        ),
     ] = "link"
     min_free: Annotated[
         int,

@@ -381,7 +381,11 @@ def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
 
 
 def _explain_end(
-    source: Source, written: list[Lexeme], offending: Lexeme, wanted: tuple[str, ...], change: Repair | None
+    source: Source,
+    written: list[Lexeme],
+    offending: Lexeme,
+    wanted: tuple[str, ...],
+    change: Repair | None,
 ) -> None:
     """Record the finding that a statement ends too early."""
     opened = [lexeme for lexeme in written if lexeme.type == TOKEN.OPEN]

@@ -199,11 +199,15 @@ def _construct(text: str, match: re.Match[str]) -> Problem | None:
         flags = part[2:-1]
         if flags.isalpha() and (flags != "i" or (part.endswith(")") and match.start() > 0)):
             return Problem(
-                "ESL053", f"{part} is not read alike by all engines", "write (?i) at the start, or (?i:...)"
+                "ESL053",
+                f"{part} is not read alike by all engines",
+                "write (?i) at the start, or (?i:...)",
             )
         if flags == "i" and not text.isascii():
             return Problem(
-                "ESL053", f"{part} does not reach characters outside ASCII", "list both cases: (?:ä|Ä)"
+                "ESL053",
+                f"{part} does not reach characters outside ASCII",
+                "list both cases: (?:ä|Ä)",
             )
     elif match["escape"] and part[1] in "123456789":
         reason = "a back-reference"

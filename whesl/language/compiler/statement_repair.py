@@ -204,7 +204,10 @@ def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
         state = automaton().step(state, words[end - 1].type, words[end - 1].text)
         closed = automaton().step(state, TOKEN.CLOSE, KEYWORD)
         if closed != automaton().DEAD and accepts(words[end:], closed):
-            opening, closing = (Lexeme(TOKEN.OPEN, "[", words[at].start, 0), Lexeme(TOKEN.CLOSE, "]", 0, 0))
+            opening, closing = (
+                Lexeme(TOKEN.OPEN, "[", words[at].start, 0),
+                Lexeme(TOKEN.CLOSE, "]", 0, 0),
+            )
             opening.end = opening.start
             closing.start = closing.end = words[end - 1].end
             found = [*words[:at], opening, *words[at:end], closing, *words[end:]]

@@ -44,7 +44,8 @@ _HABITS = {
 }
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _UNIT = re.compile(
-    r"[ \t]*(ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d|day|days)\b", re.IGNORECASE
+    r"[ \t]*(ms|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hour|hours|d|day|days)\b",
+    re.IGNORECASE,
 )
 _CLOCK = re.compile(r"[0-9]{1,9}(?::[0-9]{1,2}){1,2}\b")
 # The first keyword of an optional part in a statement's form.

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -130,7 +130,7 @@ class Kind(Record, frozen=True, kw_only=True):
     def sentence(self) -> str:
         """Return a clause with the event that raises the exception."""
 
-    def detector(self, exception: str, node: str) -> Detector | None:
+    def detector(self, exception: str, node: str) -> Detector[Any] | None:
         """Return the detector of this detection for one task; None for kinds that are raised without one.
 
         Args:
@@ -250,7 +250,10 @@ class InVain(NamedTuple):
     over: bool
 
 
-class Detector:
+_K = TypeVar("_K", bound=Kind)
+
+
+class Detector(Generic[_K]):
     """Judges one detection of one task over its attempts. Pure: the caller passes observations and times.
 
     ``observed`` is a time in seconds that stops while nobody observes the task
@@ -261,9 +264,10 @@ class Detector:
     timed = False  # whether it has deadlines; if so, ``printed`` and ``put_off`` are called
     has_progress = False
 
-    def __init__(self, exception: str, node: str) -> None:
+    def __init__(self, exception: str, node: str, detection: _K) -> None:
         self.exception = exception
         self.node = node
+        self.detection = detection
 
     def start(self, observed: float) -> None:
         """Begin a new attempt and forget the output of the attempt before."""

@@ -64,7 +64,7 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
         reason = f"the same task dies of {kind.value} again"
         return InVain(reason, _AGAIN[kind], kind is CauseClass.TIME)
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _Causes:
         return _Causes(exception, node, self)
 
 
@@ -85,11 +85,7 @@ def _class(word: Word, check: DetectionCheck) -> CauseClass | None:
     return None
 
 
-class _Causes(Detector):
-    def __init__(self, exception: str, node: str, detection: CauseDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
-
+class _Causes(Detector[CauseDetection]):
     def diagnosed(self, cause: Cause, evidence: Evidence) -> Found:
         wanted = self.detection
         covered = cause.cause in wanted.classes and cause.sure >= wanted.confidence

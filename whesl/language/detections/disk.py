@@ -62,15 +62,12 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
     def fuller_than(self) -> float:
         return self.above
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _Disk:
         return _Disk(exception, node, self)
 
 
-class _Disk(Detector):
-    def __init__(self, exception: str, node: str, detection: DiskDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
-        self.raised = False  # raised and not cleared since
+class _Disk(Detector[DiskDetection]):
+    raised = False  # raised and not cleared since
 
     def disk(self, usage: Usage, now: float) -> Found:
         limit = self.detection

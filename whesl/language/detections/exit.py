@@ -77,7 +77,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
         return "" if ended else "how the job ended, unless --status says so"
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _Exits:
         return _Exits(exception, node, self)
 
     def ends(self) -> tuple[frozenset[int], frozenset[int]]:
@@ -99,11 +99,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
         return by_code or (signal is not None and signal in self.signals)
 
 
-class _Exits(Detector):
-    def __init__(self, exception: str, node: str, detection: ExitDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
-
+class _Exits(Detector[ExitDetection]):
     def exited(self, code: int, signal: int | None, evidence: Evidence) -> Found:
         return (evidence,) if self.detection.covers(code, signal) else ()
 

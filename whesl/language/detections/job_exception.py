@@ -45,15 +45,11 @@ class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"
             return None
         return InVain(f"{over}: nothing can be started in it", "let SCHEDULER run the job again", True)
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _JobExceptions:
         return _JobExceptions(exception, node, self)
 
 
-class _JobExceptions(Detector):
-    def __init__(self, exception: str, node: str, detection: JobExceptionDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
-
+class _JobExceptions(Detector[JobExceptionDetection]):
     def manager_raised(self, exception_type: str, severity: int, evidence: Found) -> Found:
         wanted = self.detection
         covered = wanted.severity is None or severity <= wanted.severity

@@ -107,12 +107,11 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         return Window(exception, node, self)
 
 
-class Window(Detector):
+class Window(Detector[LogDetection]):
     """Detector of patterns: the lines seen for one detection and not used up."""
 
     def __init__(self, exception: str, node: str, detection: LogDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
+        super().__init__(exception, node, detection)
         self._patterns = tuple(dict.fromkeys(detection.patterns))
         # Times of the first line of each occurrence.
         self._starts: deque[float] = deque(maxlen=detection.times)

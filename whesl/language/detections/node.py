@@ -43,20 +43,19 @@ class NodeDetection(Kind, frozen=True, kw_only=True, tag="node"):
     def sees_lost_nodes(self) -> bool:
         return self.condition is NodeCondition.DOWN
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _Nodes:
         return _Nodes(exception, node, self)
 
 
-class _Nodes(Detector):
+class _Nodes(Detector[NodeDetection]):
     def __init__(self, exception: str, node: str, detection: NodeDetection) -> None:
-        super().__init__(exception, node)
-        self.state = _STATES[detection.condition]
+        super().__init__(exception, node, detection)
         self.raised: set[str] = set()  # nodes that raised the exception and have not recovered since
 
     def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:
         if state is NodeState.UP:
             self.raised.discard(name)
-        if state is not self.state or name in self.raised:
+        if state is not _STATES[self.detection.condition] or name in self.raised:
             return ()
         self.raised.add(name)
         detail = f"{name} is {state.value}" + (f": {reason}" if reason else "")

@@ -86,14 +86,10 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
         )
         return self if changed == self.promise else msgspec.structs.replace(self, promise=changed)
 
-    def detector(self, exception: str, node: str) -> Detector:
+    def detector(self, exception: str, node: str) -> _Promised:
         return _Promised(exception, node, self)
 
 
-class _Promised(Detector):
-    def __init__(self, exception: str, node: str, detection: PromisedDetection) -> None:
-        super().__init__(exception, node)
-        self.detection = detection
-
+class _Promised(Detector[PromisedDetection]):
     def promise_broken(self, promise: Promise, evidence: Evidence) -> Found:
         return (evidence,) if promise == self.detection.promise else ()

@@ -24,17 +24,44 @@ RESTARTS = Pattern(
 )
 
 
-class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
+class TimerKind(Kind, frozen=True, kw_only=True):
+    """A sign of life that did not come for ``timeout`` seconds; the timer starts after ``warmup`` seconds."""
+
+    timeout: float
+    warmup: float = 0.0
+
+    def timer(self) -> tuple[float, float]:
+        return self.timeout, self.warmup
+
+
+class PatternTimerKind(TimerKind, frozen=True, kw_only=True):
+    """A timer that lines with ``pattern`` in ``source`` reset."""
+
+    timed = True
+
+    pattern: Pattern
+    source: Source
+
+    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
+        return f"how long it took between two lines; {wording.of_lines(*last)}" if last is not None else ""
+
+    def reads(self) -> Reads:
+        return Reads(self.source, (self.pattern,))
+
+    def new_start(self) -> Pattern | None:
+        return RESTARTS if self.warmup > 0 else None
+
+    def captured(self) -> list[frozenset[str]]:
+        return [frozenset(self.pattern.captures)]
+
+
+class HangDetection(PatternTimerKind, frozen=True, kw_only=True, tag="hang"):
     """The pattern did not appear for ``timeout`` s; the first such line, or ``warmup`` s, start the timer."""
 
     alternatives = ("hang",)
     written = (f'HANG LOG|MATCH "text" {STREAMS} TIMEOUT s; SILENCE TIMEOUT s watches all output',)
-    timed = sign_of_life = True
+    sign_of_life = True
 
-    pattern: Pattern
-    source: Source
-    timeout: float
-    warmup: float = 0.0
     span: Span
 
     @classmethod
@@ -44,47 +71,26 @@ class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
             return None
         return HangDetection(pattern=pattern, source=source, timeout=timer[0], warmup=timer[1], span=span)
 
-    def timer(self) -> tuple[float, float]:
-        return self.timeout, self.warmup
-
     def sentence(self) -> str:
         line = f"line of {wording.of_source(self.source)} that {wording.of_pattern(self.pattern)}"
         return f"no {line} appears for {wording.of_timer(self.timeout, self.warmup, 'with the first, or ')}"
-
-    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return f"how long it took between two lines; {wording.of_lines(*last)}" if last is not None else ""
-
-    def reads(self) -> Reads:
-        """Return the pattern that is the sign of life, and its source."""
-        return Reads(self.source, (self.pattern,))
-
-    def new_start(self) -> Pattern | None:
-        return RESTARTS if self.warmup > 0 else None
-
-    def captured(self) -> list[frozenset[str]]:
-        return [frozenset(self.pattern.captures)]
 
     def detector(self, exception: str, node: str) -> Timer:
         return Timer(exception, node, self)
 
 
-class SilenceDetection(Kind, frozen=True, kw_only=True, tag="silence"):
+class SilenceDetection(TimerKind, frozen=True, kw_only=True, tag="silence"):
     """No byte of any output for ``timeout`` seconds."""
 
     alternatives = ("silence",)
     written = ("SILENCE TIMEOUT s [WARMUP s]",)
 
-    timeout: float
-    warmup: float = 0.0
     span: Span
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> SilenceDetection | None:
         timer = check.timer(form)
         return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
-
-    def timer(self) -> tuple[float, float]:
-        return self.timeout, self.warmup
 
     def sentence(self) -> str:
         return f"the job prints nothing for {wording.of_timer(self.timeout, self.warmup)}"
@@ -96,18 +102,14 @@ class SilenceDetection(Kind, frozen=True, kw_only=True, tag="silence"):
         return _Silence(exception, node, self)
 
 
-class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
+class ProgressDetection(PatternTimerKind, frozen=True, kw_only=True, tag="progress"):
     """The number captured by ``capture`` did not rise for ``timeout`` seconds."""
 
     alternatives = ("progress",)
     written = (f'PROGRESS "expression" {STREAMS} TIMEOUT s [WARMUP s]',)
-    timed = rises = True
+    rises = True
 
-    pattern: Pattern
     capture: str
-    source: Source
-    timeout: float
-    warmup: float = 0.0
     span: Span
 
     @classmethod
@@ -145,9 +147,6 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
             span=span,
         )
 
-    def timer(self) -> tuple[float, float]:
-        return self.timeout, self.warmup
-
     def sentence(self) -> str:
         lines = (
             f"lines of {wording.of_source(self.source)} that {wording.of_pattern(self.pattern, many=True)}"
@@ -155,32 +154,18 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
         timer = wording.of_timer(self.timeout, self.warmup, "with the first, or ")
         return f"the number {self.capture!r} in {lines} does not rise for {timer}"
 
-    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return f"how long it took between two lines; {wording.of_lines(*last)}" if last is not None else ""
-
-    def reads(self) -> Reads:
-        return Reads(self.source, (self.pattern,))
-
-    def new_start(self) -> Pattern | None:
-        return RESTARTS if self.warmup > 0 else None
-
-    def captured(self) -> list[frozenset[str]]:
-        return [frozenset(self.pattern.captures)]
-
     def detector(self, exception: str, node: str) -> Timer:
         return _Progress(exception, node, self)
 
 
-class Timer(Detector):
+class Timer(Detector[TimerKind]):
     """Detector of a missing sign of life; in this base class the sign is a line with the pattern."""
 
     kind = "hang"
     timed = True
 
-    def __init__(
-        self, exception: str, node: str, detection: HangDetection | SilenceDetection | ProgressDetection
-    ) -> None:
-        super().__init__(exception, node)
+    def __init__(self, exception: str, node: str, detection: TimerKind) -> None:
+        super().__init__(exception, node, detection)
         self.timeout = max(detection.timeout, TIMEOUT_FLOOR)
         self.warmup = max(detection.warmup, 0.0)
         self.reads = detection.reads()

@@ -127,7 +127,11 @@ def _notations(findings: Findings, watched: Watched, pattern: Pattern, written: 
 
 
 def _restart(
-    findings: Findings, watched: Watched, pattern: Pattern, written: syntax.PatternText, done: Sequence[Done]
+    findings: Findings,
+    watched: Watched,
+    pattern: Pattern,
+    written: syntax.PatternText,
+    done: Sequence[Done],
 ) -> None:
     """Report a pattern that is found in lines printed at the end or the restart of an attempt."""
     name = watched.exception.name

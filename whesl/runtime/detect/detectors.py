@@ -72,8 +72,8 @@ class Detectors:
         self._node = node
         self._kinds: list[tuple[str, Kind]] = []  # detections, each with the name of its exception
         self._settled: Set[str] = frozenset()
-        self._detectors: dict[str, Detector] = {}
-        self._readers: dict[Pattern, list[Detector]] = {}
+        self._detectors: dict[str, Detector[Any]] = {}
+        self._readers: dict[Pattern, list[Detector[Any]]] = {}
         # By exception and file: the offset of the last line that the exception used up.
         self._used_up: dict[str, dict[str, int]] = {}
         for exception in spec.exceptions_of(task):
@@ -211,7 +211,10 @@ class Detectors:
         )
 
     def _taken(
-        self, detectors: Iterable[Detector], place: tuple[str, int], judge: Callable[[Detector], Found]
+        self,
+        detectors: Iterable[Detector[Any]],
+        place: tuple[str, int],
+        judge: Callable[[Detector[Any]], Found],
     ) -> list[Detected]:
         """Return the exceptions that a line completes, and mark the line as used up for them.
 
@@ -452,7 +455,7 @@ class Detectors:
             if detector.exception == exception and not detector.timed:
                 detector.start(self._observed)
 
-    def _ask(self, asked: Callable[[Detector], Found]) -> list[Detected]:
+    def _ask(self, asked: Callable[[Detector[Any]], Found]) -> list[Detected]:
         """Call all detectors and return the exceptions that they raise, in the order of the specification."""
         return [
             Detected(exception=detector.exception, evidence=evidence)
@@ -475,6 +478,6 @@ class Detectors:
         deadlines = (timer.deadline() for timer in self._timers)
         return min((deadline for deadline in deadlines if deadline is not None), default=math.inf)
 
-    def _is_due(self, detector: Detector) -> bool:
+    def _is_due(self, detector: Detector[Any]) -> bool:
         deadline = detector.deadline()
         return deadline is not None and deadline <= self._observed
