@@ -44,6 +44,7 @@ from tests.equipment.slurmbed import SlurmBed
 from whesl.checkpoints import control, manifest
 from whesl.checkpoints.messages import StatusAsked
 from whesl.checkpoints.rendezvous import known
+from whesl.testing.processes import running
 
 NODES, EACH, SPARES = 8, 2, 2
 RANKS = NODES * EACH
@@ -236,11 +237,10 @@ class Job:
     def processes(self, what: str) -> list[psutil.Process]:
         """Return its coordinator of checkpoints (``serve``), or the agents."""
         found = []
-        for process in psutil.process_iter(["cmdline"]):
-            if ["ckpt", what] != (process.info["cmdline"] or [])[3:5]:
-                continue
+        for process in running():
             with suppress(psutil.Error):
-                if process.environ().get("WHESL_HOME") == str(self.home):
+                named = process.cmdline()[3:5] == ["ckpt", what]
+                if named and process.environ().get("WHESL_HOME") == str(self.home):
                     found.append(process)
         return found
 

@@ -25,6 +25,7 @@ import psutil
 from measure import RULES, Figure
 
 from tests.equipment.fluxbed import FluxBed
+from whesl.testing.processes import running
 
 NODES = 16
 CORES = 2
@@ -50,7 +51,7 @@ class _Memory:
 
     @staticmethod
     def _sizes(word: str) -> Iterator[float]:
-        for process in psutil.process_iter():
+        for process in running():
             with suppress(psutil.Error):
                 if any(part.endswith(word) for part in process.cmdline()):
                     yield process.memory_info().rss / 2**20

@@ -23,6 +23,8 @@ from pathlib import Path
 import psutil
 from measure import Figure, NotHereError, arguments, run_parts, scratch
 
+from whesl.testing.processes import running
+
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "training"
 PATIENCE = 90.0  # seconds after which a run is taken as one that does not go on
 TIMEOUT = 20  # seconds without a step, of the rule
@@ -75,7 +77,7 @@ class _Run:
     def processes(self, *, ranks: bool) -> list[psutil.Process]:
         """Its ranks, or what starts them."""
         found = []
-        for process in psutil.process_iter():
+        for process in running():
             with suppress(psutil.Error):
                 if process.cmdline()[-1:] == ["train.py"] and process.cwd() == str(self.place):
                     own = process.environ()

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import psutil
 
+from whesl.testing.processes import running
+
 
 def words(process: psutil.Process) -> list[str]:
     """Return a process's command line; nothing of one that has ended."""
@@ -60,7 +62,7 @@ def variable(process: psutil.Process, name: str) -> str:
 def mentioning(*texts: str, among: Iterable[psutil.Process] | None = None) -> list[psutil.Process]:
     """Return the processes (of this machine) that have one of these texts in command line or environment."""
     found = []
-    for process in psutil.process_iter() if among is None else among:
+    for process in running() if among is None else among:
         try:
             told = [*process.cmdline(), *(f"{name}={value}" for name, value in process.environ().items())]
         except psutil.Error:

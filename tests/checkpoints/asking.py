@@ -12,6 +12,7 @@ from whesl.checkpoints import control
 from whesl.checkpoints.messages import StatusAsked
 from whesl.checkpoints.rendezvous import find
 from whesl.model.errors import TransientError
+from whesl.testing.processes import running
 
 
 def status(home: Path, name: str) -> dict[str, Any]:
@@ -28,10 +29,8 @@ def status(home: Path, name: str) -> dict[str, Any]:
 def processes(home: Path, what: str) -> list[psutil.Process]:
     """Return a home's coordinators of checkpoints (``serve``), or agents, also in other namespaces."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if ["ckpt", what] != (process.info["cmdline"] or [])[3:5]:
-            continue
+    for process in running():
         with suppress(psutil.Error):
-            if process.environ().get("WHESL_HOME") == str(home):
+            if process.cmdline()[3:5] == ["ckpt", what] and process.environ().get("WHESL_HOME") == str(home):
                 found.append(process)
     return found

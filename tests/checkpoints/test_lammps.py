@@ -7,11 +7,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.equipment.slurmbed import SlurmBed
+from tests.processes import words
 from tests.runtime.isolator.slurmjob import SlurmJob
+from whesl.testing.processes import running
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "lammps"
 LAMMPS = shutil.which("lmp")
@@ -38,8 +39,8 @@ def test_it_goes_on_from_its_restart_file(slurm_bed: Callable[..., SlurmBed], tm
     assert "status" not in job.text(), job.text()
     (node,) = job.last("attempt")["nodes"]
     # It would have ended before it is asked, where this machine is busy.
-    running = [each for each in psutil.process_iter(["name", "cwd"]) if each.info["cwd"] == str(tmp_path)]
-    (program,) = [each for each in running if each.info["name"] == "lmp"]
+    programs = [each for each in running() if [Path(word).name for word in words(each)[:1]] == ["lmp"]]
+    (program,) = [each for each in programs if each.cwd() == str(tmp_path)]
     program.suspend()
     assert job.whesl("ckpt", "predict", node, "--lead", "300").returncode == 0
     job.wait(lambda: (tmp_path / "checkpoint.now").exists(), "the request", 60)

@@ -27,6 +27,7 @@ import psutil
 
 from tests.equipment.cluster_bed import Bed
 from whesl.model.errors import WheslError
+from whesl.testing.processes import running
 
 # A node's first process: an init that reaps. No commas: ``--wrap`` takes a list separated by them.
 _INIT = """\
@@ -306,7 +307,7 @@ class FluxBed(Bed):
     def _strays(self, node: str) -> list[psutil.Process]:
         """Return processes that left a broker's descent, found by the broker that they were told of."""
         found = []
-        for process in psutil.process_iter():
+        for process in running():
             with contextlib.suppress(psutil.Error):  # ended meanwhile, or another user's
                 if process.environ().get("FLUX_URI") == self.uri_of(node):
                     found.append(process)

@@ -29,7 +29,9 @@ from tests.equipment.cluster_bed import Bed
 from tests.equipment.free_ports import free_ports
 from tests.equipment.install_slurm import PATH, SlurmBedError, missing, prefix
 from tests.equipment.slurmnet import OPEN_MPI, NodeNetwork
+from tests.processes import send
 from whesl.managers.resource.slurm.releases import Release, release
+from whesl.testing.processes import running
 
 Mode = Literal["pid", "net", "host"]
 
@@ -228,9 +230,8 @@ class SlurmBed(Bed):
                 init.kill()
         if self.mode == "host":
             daemon.kill()
-        for process in (daemon, again):
-            if process is not None:
-                _await_end(process)
+        for process in filter(None, (daemon, again)):
+            _await_end(process)
 
     def kill_slurmd(self, node: str) -> None:
         """Kill only slurmd: slurmstepd and the application on the node live on."""
@@ -323,8 +324,7 @@ class SlurmBed(Bed):
         # A step may start another process while it is being killed.
         while (found := self.living()) and time.monotonic() < deadline:
             for process in found:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.kill()
+                send(process, signal.SIGKILL)
 
     def living(self) -> list[psutil.Process]:
         """Return all processes that belong to this cluster: by their environment, or by an open file of it.
@@ -332,7 +332,7 @@ class SlurmBed(Bed):
         slurmstepd writes its title over its environment, so the environment alone would not do.
         """
         found = []
-        for process in psutil.process_iter():
+        for process in running():
             with contextlib.suppress(psutil.Error):  # ended meanwhile, or another user's
                 if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
                     continue

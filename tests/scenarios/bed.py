@@ -22,6 +22,7 @@ import psutil
 from tests import commands
 from tests.processes import below
 from tests.waiting import looks
+from whesl.testing.processes import running
 
 BIN = Path(sys.executable).parent
 
@@ -194,7 +195,7 @@ class Bed:
         """Processes of this bed whose command line has a word and whose environment has the variables."""
         found = []
         home = self.environment["WHESL_HOME"]
-        for process in psutil.process_iter():
+        for process in running():
             with contextlib.suppress(psutil.Error):
                 if not any(word in part for part in process.cmdline()):
                     continue

@@ -29,6 +29,7 @@ from whesl.doctor.probe_runner import State
 from whesl.runtime.wire.endpoint import read_endpoint
 from whesl.runtime.wire.keys import user_keys
 from whesl.runtime.wire.private_directory import HomeError
+from whesl.testing.processes import running
 
 # One run is looked at while it goes on, and then after its end.
 pytestmark = pytest.mark.random_order(disabled=True)
@@ -139,7 +140,7 @@ def test_no_process_shows_a_secret(run: Run) -> None:
     keys = user_keys(run.home)
     secrets = {keys.coordinator.secret, keys.client.secret}
     tokens = set()
-    for process in psutil.process_iter():
+    for process in running():
         try:
             environment = process.environ()
         except psutil.Error:
@@ -148,7 +149,7 @@ def test_no_process_shows_a_secret(run: Run) -> None:
             tokens |= {environment.get("WHESL_ATTEMPT_TOKEN", "")} - {""}
             assert not [name for name, value in environment.items() if any(s in value for s in secrets)]
     assert tokens
-    for process in psutil.process_iter():
+    for process in running():
         try:
             words = " ".join(process.cmdline())
         except psutil.Error:

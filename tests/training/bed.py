@@ -18,6 +18,7 @@ import pytest
 
 from tests.equipment.slurmbed import SlurmBed
 from tests.scenarios.bed import BIN, Bed, base_environment
+from whesl.testing.processes import running
 
 EVERY = 5  # steps between two checkpoints of the example
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "training"
@@ -65,7 +66,7 @@ class Training(Bed):
     def ranks(self) -> dict[int, psutil.Process]:
         """The processes that train, by their rank."""
         found = {}
-        for process in psutil.process_iter():
+        for process in running():
             with suppress(psutil.Error):
                 if process.cmdline()[-1:] == ["train.py"] and process.cwd() == str(self.place):
                     environment = process.environ()

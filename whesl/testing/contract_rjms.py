@@ -24,6 +24,7 @@ import pytest
 from whesl.managers.resource.port import CountsFree, JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
+from whesl.testing.processes import running
 from whesl.testing.waiting import until
 
 DEADLINE = 60.0
@@ -45,7 +46,7 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = DEAD
 def marked(mark: str) -> list[psutil.Process]:
     """Return the living processes with this mark in their environment."""
     found = []
-    for process in psutil.process_iter():
+    for process in running():
         try:
             if process.environ().get(MARK) == mark and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from whesl.testing.processes import running
+
 MARK = "WHESL_STRICT_GUEST"
 _STUB = """\
 #!/bin/sh
@@ -66,7 +68,7 @@ class Guests:
 
 
 def _kill(wanted: Callable[[str], bool]) -> None:
-    for process in psutil.process_iter():
+    for process in running():
         try:
             mark = process.environ().get(MARK)
             if mark is not None and wanted(mark) and process.pid != os.getpid():

@@ -25,6 +25,7 @@ from tests.runtime.isolator.test_fence_slurm import Shedding
 from tests.runtime.isolator.test_flux import NODELOST, Protected, bed
 from tests.runtime.isolator.test_nodes import Cluster, cluster, until
 from whesl.runtime.isolator.task.taskdir import TaskDir
+from whesl.testing.processes import running
 
 __all__ = ["bed", "cluster"]  # fixtures
 
@@ -40,7 +41,7 @@ def without_an_agent(directory: TaskDir, node: str) -> Iterator[None]:
     def halves() -> list[psutil.Process]:
         return [
             process
-            for process in psutil.process_iter()
+            for process in running()
             if "whesl.runtime.node_agent.agent" in (line := words(process))
             and str(directory.link) in line
             and node in (variable(process, "WHESL_NODE"), variable(process, "SLURMD_NODENAME"))

@@ -40,6 +40,7 @@ from whesl.runtime.node_agent.messages import (
 )
 from whesl.runtime.wire.agent_link import LinkServer, Received
 from whesl.runtime.wire.keys import LinkKeys
+from whesl.testing.processes import running
 
 
 def test_an_agent_that_reads_stacks_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +115,7 @@ class _Node:
     def halves(self) -> list[psutil.Process]:
         """Return what lives of the agent, the half that was started first before the other."""
         found = []
-        for process in psutil.process_iter(["create_time"]):
+        for process in running():
             try:
                 if str(self._link) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)

@@ -24,12 +24,13 @@ from whesl.files import file_retry
 from whesl.managers.resource.embedded import daemons, process_lookup
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError, RefusedError
+from whesl.testing.processes import running
 
 
 def processes_of(bed: Bed, node: str) -> list[psutil.Process]:
     """Return the living processes that a node started."""
     found = []
-    for process in psutil.process_iter():
+    for process in running():
         try:
             environment = process.environ()
             if (

@@ -19,9 +19,11 @@ import pytest
 
 from tests.conftest import need_flux, need_slurm
 from tests.equipment.slurmbed import SlurmBed
+from tests.processes import words
 from whesl.managers.resource.flux.nested_allocation import InnerFlux
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import Journal, JournalError
+from whesl.testing.processes import running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.flux, pytest.mark.slow]
 
@@ -110,18 +112,11 @@ class Task:
     def processes(self) -> list[psutil.Process]:
         """All processes of this task's instance, on all nodes: srun, brokers, initial program."""
         directory = str(self.instance)
-        return [process for process in psutil.process_iter() if directory in _words(process)]
+        return [process for process in running() if directory in words(process)]
 
     def brokers(self) -> list[psutil.Process]:
         """The brokers of this task's instance on all nodes."""
-        return [process for process in self.processes() if "flux-broker" in _words(process)[0]]
-
-
-def _words(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline() or [""]
-    except psutil.Error:
-        return [""]
+        return [process for process in self.processes() if "flux-broker" in " ".join(words(process)[:1])]
 
 
 def test_a_lost_node_under_flux_and_nothing_left_at_the_end(cluster: SlurmBed, tmp_path: Path) -> None:
@@ -155,8 +150,8 @@ def test_a_new_isolator_finds_the_instance(cluster: SlurmBed, tmp_path: Path) ->
     assert owner is not None
     isolator = next(
         process
-        for process in psutil.process_iter()
-        if "whesl.runtime.isolator" in (words := _words(process)) and str(task.directory.path) in words
+        for process in running()
+        if "whesl.runtime.isolator" in (line := words(process)) and str(task.directory.path) in line
     )
     isolator.kill()
     task.wait(lambda: task.log().count("Flux inside this job is ready") == 2, "the next isolator's instance")
@@ -223,7 +218,7 @@ def test_the_jobs_of_an_attempt_end_with_it(cluster: SlurmBed, tmp_path: Path) -
     task.wait(lambda: "status" in task.text(), "the end")
     assert "status 0" in task.text(), task.text() + task.log()
     assert (tmp_path / "after").exists() and not (tmp_path / "late").exists()
-    assert not [process for process in psutil.process_iter() if "6123" in _words(process)]
+    assert not [process for process in running() if "6123" in words(process)]
 
 
 def test_commands_of_flux_in_a_script_reach_the_nodes_in_use(cluster: SlurmBed, tmp_path: Path) -> None:
