@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.processes import send
-from tests.scenarios.bed import Bed
+from tests.scenarios.bed import Bed, slurm_bed
 from tests.scenarios.studies import rules
 
 SCRIPT = """\
@@ -22,6 +22,11 @@ SCRIPT = """\
 #SBATCH --output=/dev/null
 {more}
 echo "$SLURM_JOB_ID.$SLURM_RESTART_COUNT on $SLURMD_NODENAME" >> {ran}
+"""
+STEPS = """\
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=1 --time=5 --hold --output={output}
+srun bash -c 'for i in {{0..40}}; do echo "step $i"; sleep 0.5; done'
 """
 NODE_LOST = """\
 DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [*] LIMIT 2
@@ -92,6 +97,28 @@ def test_a_job_lost_before_it_was_heard_runs_once(bed: Bed, tmp_path: Path, spar
     assert (after["JobId"], after["JobState"], after["Restarts"]) == (job["JobId"], "COMPLETED", "1")
     assert after["Requeue"] == "1", "each job may run again here (JobRequeue), on which scripts count"
     assert run.exceptions() == []
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.variant  # tests/cli/test_unregistered_jobs.py holds each part
+@pytest.mark.timeout(300)
+def test_a_job_that_another_node_takes_over_is_not_run_again(tmp_path: Path) -> None:
+    """No isolator is heard: the task begins all the same, and another node takes it over."""
+    with slurm_bed(tmp_path, nodes=4) as bed:
+        study, output = tmp_path / "early.sh", tmp_path / "output"
+        study.write_text(STEPS.format(output=output))
+        process = bed.begin(study, rules(tmp_path / "rules.esl", NODE_LOST), "--spares", "2")
+        (job,) = bed.wait(bed.jobs, "the job")
+        with deaf(bed):
+            assert bed.call("scontrol", "release", job["JobId"]).returncode == 0
+            bed.wait(lambda: output.exists() and "step 3" in output.read_text(), "steps", 90)
+            bed.crash(bed.jobs()[-1]["BatchHost"])
+            bed.wait(lambda: output.read_text().count("step 0") == 4, "the second attempt", 90)
+        run = bed.end(process, study, timeout=180)
+        assert run.status == 0, run.output + bed.evidence()
+        bed.check_each_job_once(1)
+        assert [row["exception"] for row in run.exceptions()] == ["NODELOST"]
 
 
 @pytest.mark.slow

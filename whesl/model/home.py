@@ -1,12 +1,14 @@
 """Where everything lies below WHESL_HOME, each path once.
 
-Standard library only, and little of it: what starts a task loads this before the task runs. Paths are given
-for ``home`` as a ``Path``, or as text where that is what the caller has.
+Little is imported: what starts a task loads this before the task runs. Paths are given for ``home`` as a
+``Path``, or as text where that is what the caller has.
 """
 
 from __future__ import annotations
 
 import os
+
+from whesl.model.digest import file_name
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "WHESL_HOME"
 _USUAL = "~/.whesl"
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
 def chosen(environment: Mapping[str, str] = os.environ, otherwise: str = "") -> str:
@@ -95,6 +98,25 @@ def submissions(home: Path, workflow_id: str) -> Path:
 def tasks(home: Path) -> Path:
     """Return the directory of the tasks' directories: ``WORKFLOW/TASK``, both quoted."""
     return home / "tasks"
+
+
+def task(home: str, name: str) -> str:
+    """Return a task's directory.
+
+    Args:
+        home: the WHESL home.
+        name: the task's id, ``WORKFLOW/TASK``.
+    """
+    workflow_id, _, own = name.partition("/")
+    return f"{home}/tasks/{_quoted(workflow_id, '')}/{file_name(_quoted(own, ' +,=@:'))}"
+
+
+def _quoted(text: str, safe: str) -> str:
+    if _UNRESERVED.issuperset(text.translate(dict.fromkeys(map(ord, safe)))):
+        return text
+    from urllib.parse import quote  # a slow import, and most names are plain
+
+    return quote(text, safe=safe)
 
 
 def interpreters(home: Path) -> Path:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.managers.workflow.test_submit import script
@@ -15,7 +16,9 @@ from whesl.managers.resource.port import AllocationInfo
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import for_nodes
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import jobspec
+from whesl.managers.workflow.submission.exactly_once_submission import Submission
 from whesl.managers.workflow.submission.install import install
+from whesl.model import home as places
 from whesl.runtime.isolator.launch.full_start import setup_of
 from whesl.runtime.isolator.launch.setup_json import Request
 
@@ -55,6 +58,9 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
     assert done.stdout == "Submitted batch job 7\n", done.stderr
     assert (tmp_path / "granted").read_text() == ("1/3 w/run" if count else "0 w/run")
     assert ("has no spare node" in done.stderr) is refuse
+    (record,) = places.submissions(tmp_path / "home", "w").glob("*.json")
+    known = msgspec.json.decode(record.read_bytes(), type=Submission)
+    assert known.sizes == ((2, 3) if count else (0, 0)), "for a run that is not heard of"
     nodes = f"--nodes={2 + count}"
     assert (nodes in (tmp_path / "calls").read_text().splitlines()[-1]) or (refuse and count == 0)
 

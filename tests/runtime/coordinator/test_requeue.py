@@ -276,13 +276,14 @@ def test_a_job_that_its_own_script_runs_again_has_not_ended(state: JobState, cod
     """The end of its first run, by the SIGTERM of the requeue, was told as "cancelled"."""
     world = World()
     world.workflow()
-    a = world.register("a")
+    a = world.register("a", sizes=(2, 3))
     world.ports.fake.put("job-a", state, restarts=1)
     ends_by_sigterm(world, a, TaskState.CANCELLED if code else TaskState.COMPLETED, code)
     world.wait(300)
     assert world.task("a").state is TaskState.UNOBSERVED
     assert world.task("a").reason == "job job-a was requeued, and runs again"
     assert not world.ports.fake.lifted, "its user's own requeue waits as long as without us"
+    assert set(world.ports.fake.fitted) == {("job-a", ("n1", "n2"), (2, 3))}, "and waits for no lost node"
     world.ports.fake.put("job-a", JobState.RUNNING, restarts=1)
     second = world.register("a", restarts=1)
     assert world.task("a").state is TaskState.RUNNING and world.task("a").parted is None

@@ -217,7 +217,7 @@ class ChangesLimits(Protocol):
 
         Args:
             record: the job.
-            used: the nodes of its last run.
+            used: the nodes of its last run; none where they are unknown.
             sizes: the fewest and the most nodes that it may ask for.
         """
 

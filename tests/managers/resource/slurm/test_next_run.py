@@ -69,3 +69,8 @@ def test_processors_and_tasks_go_with_the_nodes() -> None:
 
 def test_a_job_that_is_gone_has_no_partition_and_is_kept_off_nothing() -> None:
     assert (partition(""), asks("", "", (), ("n1",), (0, 0))) == ("", ("", 0))
+
+
+def test_each_node_of_the_partition_counts_where_those_of_the_last_run_are_unknown() -> None:
+    nodes = printed(*((name, *kind) for name, kind in NODES.items()))
+    assert asks(printed(("main", "6", "", "", "")), nodes, (), (), (2, 6)) == ("", 4)

@@ -36,7 +36,7 @@ def asks(
     Args:
         job: what ``squeue -h -o JOB_FORMAT`` printed of the job.
         nodes: what ``sinfo -h -N -O NODE_FORMAT`` printed of the job's partition.
-        used: the nodes of the job's last run.
+        used: the nodes of the job's last run; none where they are unknown: each of the partition counts.
         bad: the nodes that it has to be kept off.
         sizes: the fewest and the most nodes that it may ask for, (0, 0) for as many as before.
 
@@ -47,7 +47,7 @@ def asks(
         if wanted not in _NONE or reservation not in _NONE or not count.isdecimal():
             return "", 0
         out = set(hosts_of(before, "squeue") if before else ())
-        alike = {kind[node][1:] for node in used if node in kind}
+        alike = {kind[node][1:] for node in used or kind if node in kind}
         up = [
             node
             for node, (state, *more) in kind.items()

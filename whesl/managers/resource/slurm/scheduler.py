@@ -240,7 +240,7 @@ class SlurmScheduler:
 
     def _next_run(self, job_id: str, used: Sequence[str], limits: Limits) -> tuple[str, int]:
         """Return the ExcNodeList and the number of nodes of a job's next run (``next_run.asks``)."""
-        if not used or not (limits.avoid or any(limits.sizes)):
+        if not (limits.avoid or any(limits.sizes)):
             return "", 0
         try:
             job = self._commands.run("squeue", "-h", "-j", job_id, "-o", next_run.JOB_FORMAT)

@@ -101,6 +101,7 @@ class ByCommand:
 class _Wish(msgspec.Struct, frozen=True):
     request: JobRequest
     spares: int
+    nodes: int = 0
     notices: tuple[str, ...] = ()
 
 

@@ -58,7 +58,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """The record of a task's last submission: its number, and its job's id ('' where the outcome is unknown).
 
     ``submitted`` keeps the time of each job's submission (seconds since the epoch), for the report's queue
-    waits. ``refused`` is the scheduler's message when it surely refused the submission.
+    waits. ``refused`` is the scheduler's message when it surely refused the submission. ``sizes``: the fewest
+    and the most nodes that the job may have, (0, 0) for as many as it asked for.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     asked: float = 0.0
     submitted: dict[str, float] = {}
     refused: str = ""
+    sizes: tuple[int, int] = (0, 0)
 
     def became(self, job: str) -> Submission:
         """Return the submission with the id of its job."""

@@ -28,10 +28,11 @@ _LONGEST_SCRIPT = 4 << 20
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
-    """The jobspec to submit, the number of spare nodes in it, and notices for the user."""
+    """The jobspec to submit, its number of spare nodes, and notices (``submit_with_fallbacks.Wish``)."""
 
     jobspec: Jobspec
     spares: int
+    nodes: int = 0
     notices: tuple[str, ...] = ()
 
 

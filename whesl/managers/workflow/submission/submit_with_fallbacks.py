@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission import bad_nodes_file, exactly_once_submission
@@ -20,10 +22,16 @@ from whesl.model.errors import RefusedError, WheslError
 
 
 class Wish(Protocol):
-    """A job to submit. ``spares``: how many of its nodes are spares; ``notices``: texts for the caller."""
+    """A job to submit. ``spares``: how many of its ``nodes`` are spares; ``notices``: texts for the caller.
+
+    ``nodes`` is 0 where the job may not run on fewer.
+    """
 
     @property
     def spares(self) -> int: ...
+
+    @property
+    def nodes(self) -> int: ...
 
     @property
     def notices(self) -> Sequence[str]: ...
@@ -73,6 +81,11 @@ def submit(
     """
     home = Path(places.chosen(environment, wrapped.home))
     ledger = exactly_once_submission.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    called: list[W] = []
+
+    def kept(wish: W) -> str:
+        called.append(wish)
+        return call(wish)
 
     def attempt(token: str) -> str:
         return submit_now(
@@ -80,14 +93,18 @@ def submit(
             home,
             rewrite=lambda spares, avoided: rewrite(token, spares, avoided),
             impossible=impossible,
-            call=call,
+            call=kept,
             excludes_none=excludes_none,
         )
 
     with ledger.locked():
-        return exactly_once_submission.submit_once(
+        job = exactly_once_submission.submit_once(
             ledger, wrapped.task, scheduler, attempt, time.sleep, time.time
         )
+        if called and called[-1].spares and called[-1].nodes and (known := ledger.read()):
+            fewest = called[-1].nodes - called[-1].spares
+            ledger.write(msgspec.structs.replace(known, sizes=(fewest, called[-1].nodes)))
+        return job
 
 
 def submit_now(

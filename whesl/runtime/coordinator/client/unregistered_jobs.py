@@ -4,8 +4,11 @@ The user is told why a job waits, in the words of its resource manager.
 
 Until an isolator has registered, only the scheduler can run its job again (``sbatch --requeue``), and it does
 not always: Slurm lets a job of several nodes run on for ever without its script when the script's node is
-lost, and holds a requeued job for two minutes. Once the isolator has registered, the coordinator looks after
-the job, and the scheduler refuses the requests of this module.
+lost, holds a requeued job for two minutes, and gives it no fewer nodes than before. Once the isolator has
+registered, the coordinator looks after the job, and the scheduler refuses the requests of this module.
+
+An isolator that has not registered may have begun all the same, since a task does not wait for a coordinator
+that does not answer. Such a job is left to another of its nodes that may take the task over.
 """
 
 from __future__ import annotations
@@ -14,15 +17,22 @@ import contextlib
 import logging
 import re
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from whesl.managers.resource.port import JobRecord, RequeuesLost, Scheduler
+import msgspec
+
+from whesl.files import decode_errors
+from whesl.managers.resource.port import ChangesLimits, JobRecord, RequeuesLost, Scheduler
+from whesl.managers.workflow.submission.exactly_once_submission import Submission
+from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.model.states import JobState
 from whesl.runtime.coordinator.client.journal_state import Known, known_state
 from whesl.runtime.coordinator.client.unheard_task_outcomes import submission_of, unheard
+from whesl.runtime.coordinator.core.recovery.silent_tasks import MOVES_WITHIN
 from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.wire.client import request
 from whesl.runtime.wire.messages import Command
@@ -40,6 +50,21 @@ _REPLY = 20.0
 _NUMBERS = re.compile(r"\d+")
 
 
+class _Setup(msgspec.Struct, frozen=True):
+    """What an isolator has written down of its task at its start (``isolator.core.task_setup``)."""
+
+    job_id: str = ""
+    restarts: int = 0
+    own_node: str = ""
+    moves: bool = False
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    """A task's ``job.json``."""
+
+    setup: _Setup = _Setup()
+
+
 class UnregisteredJobs:
     """Looks after jobs whose isolators have not registered, in a thread of its own.
 
@@ -50,6 +75,7 @@ class UnregisteredJobs:
         every: seconds between two queries.
         say: is called in that thread with a sentence for each reason and each action.
         act: whether lost jobs are run again.
+        now: the clock, seconds.
     """
 
     def __init__(
@@ -61,14 +87,17 @@ class UnregisteredJobs:
         say: Callable[[str], None],
         *,
         act: bool = True,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._home = home
         self._workflow = workflow
         self._scheduler = scheduler
         self._every = every
         self._known: Known | None = None
-        self._suspects: dict[str, int] = {}
+        self._now = now
+        self._suspects: dict[tuple[str, int], float] = {}  # by job and restart: since when it seems lost
         self._hosts: dict[tuple[str, int], str] = {}  # by job and restart: the batch host seen first
+        self._used: dict[str, tuple[str, ...]] = {}  # by job: the nodes of its last run
         self._busy = False
         self._say = say
         self._lost = scheduler if act and isinstance(scheduler, RequeuesLost) else None
@@ -90,13 +119,14 @@ class UnregisteredJobs:
         while not self._over.wait(min(self._every, _SOON) if self._busy else self._every):
             try:
                 self.look()
-            except WheslError as error:
+            except (WheslError, OSError) as error:
                 LOG.info("jobs that were not heard of could not be looked at: %s", error)
 
     def look(self) -> None:
-        """Query all jobs without a registered isolator once. Raises the errors of the scheduler's calls."""
+        """Query all jobs without a registered isolator once. Raises OSError and the scheduler's errors."""
         self._known = known_state(self._home, self._known)
-        jobs = self._submitted(unheard(self._known.state, self._workflow))
+        submitted = self._submitted(unheard(self._known.state, self._workflow))
+        jobs = {task: found.job for task, found in submitted.items()}
         ids = sorted(set(jobs.values()))
         records: dict[str, JobRecord] = {}
         for first in range(0, len(ids), _AT_ONCE):
@@ -106,12 +136,12 @@ class UnregisteredJobs:
         if self._lost is None:
             return
         for task, record in found.items():
-            self._look_after(self._lost, task, record)
+            self._look_after(self._lost, task, record, submitted[task].sizes)
         held = any(r.restarts and r.reason.startswith(_HELD) for r in records.values())
         self._busy = bool(self._suspects) or held
 
-    def _submitted(self, tasks: Sequence[str]) -> dict[str, str]:
-        """Return the job ids of those tasks that have a job."""
+    def _submitted(self, tasks: Sequence[str]) -> dict[str, Submission]:
+        """Return the submissions of those tasks that have a job."""
         assert self._known is not None
         jobs = {}
         for task in tasks:
@@ -119,7 +149,7 @@ class UnregisteredJobs:
             with contextlib.suppress(CouldNotObserveError, OSError):
                 found = submission_of(self._home, task, entry.step, entry.instance)
                 if found is not None and found.job:
-                    jobs[task] = found.job
+                    jobs[task] = found
         return jobs
 
     def _tell(self, reasons: Mapping[str, str], jobs: Mapping[str, str]) -> None:
@@ -142,20 +172,37 @@ class UnregisteredJobs:
             request(self._home, Command(id=uuid.uuid4().hex, action="job-waits", arguments=told), _REPLY)
             self._told |= changed
 
-    def _look_after(self, scheduler: RequeuesLost, task: str, record: JobRecord) -> None:
+    def _look_after(
+        self, scheduler: RequeuesLost, task: str, record: JobRecord, sizes: tuple[int, int]
+    ) -> None:
+        if record.restarts and any(sizes) and isinstance(scheduler, ChangesLimits):
+            scheduler.fit_waiting(record, self._used.get(record.id, ()), sizes)
         scheduler.lift_hold(record)
-        suspected = self._suspects.pop(record.id, None) == record.restarts
+        run = (record.id, record.restarts)
+        since = self._suspects.pop(run, None)
         if record.state is not JobState.RUNNING:
             return
-        host = self._hosts.setdefault((record.id, record.restarts), record.batch_host)
+        self._used[record.id] = record.nodes
+        host = self._hosts.setdefault(run, record.batch_host)
         # A Slurm controller that restarts after the loss may name another node of the job as the batch host.
         if not record.batch_host_lost and record.batch_host in ("", host):
             return
-        if not suspected:
+        begun = self._begun(task, record)
+        if begun is not None and begun.own_node in record.nodes:
+            return  # another node has taken the task over
+        wait = MOVES_WITHIN if begun is not None and begun.moves else 0.0
+        if since is None or self._now() < since + wait:
             # The job's isolator may register before the next query, which then leaves the job alone.
-            self._suspects[record.id] = record.restarts
+            self._suspects[run] = self._now() if since is None else since
         elif scheduler.requeue_lost(record.id):
             self._say(f"{task}: job {record.id} lost {host or 'its node'} before it began: it is run again")
+
+    def _begun(self, task: str, record: JobRecord) -> _Setup | None:
+        """Return what the isolator of a job's present run has written down, None where none has begun."""
+        begun = decode_errors.load(Path(places.task(str(self._home), task)) / "job.json", _Begun)
+        if begun is None or (begun.setup.job_id, begun.setup.restarts) != (record.id, record.restarts):
+            return None
+        return begun.setup
 
 
 def waiting(state: State, workflow: str, records: Mapping[str, JobRecord]) -> dict[str, str]:

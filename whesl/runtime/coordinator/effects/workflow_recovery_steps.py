@@ -266,8 +266,9 @@ def look_at_jobs(
 ) -> list[JobSeen]:
     """Query the scheduler about jobs with one call. A missing answer is reported as such (``unseen``).
 
-    Queries with ``start`` lift the hold of a requeued job, and fit its number of nodes to those that are up.
-    Both may be needed long after the requeue: when the scheduler gives up the lost node of the old run.
+    Queries fit a requeued job's number of nodes to those that are up, also after a requeue by the scheduler
+    or the user; with ``start`` they lift the job's hold. Both may be needed long after the requeue: when the
+    scheduler gives up the lost node of the old run.
 
     Args:
         ports: schedulers and workflow managers.
@@ -290,10 +291,10 @@ def look_at_jobs(
 
 def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> JobSeen:
     try:
-        if look.start and record is not None and record.restarts:
+        if record is not None and record.restarts:
             if any(look.sizes) and isinstance(scheduler, ChangesLimits):
                 scheduler.fit_waiting(record, look.used, look.sizes)
-            if isinstance(scheduler, LiftsHold):
+            if look.start and isinstance(scheduler, LiftsHold):
                 scheduler.lift_hold(record)
         down = _down(scheduler, record) if record is not None else ()
     except WheslError as error:

@@ -19,7 +19,7 @@ from whesl.language import shipped_policy
 from whesl.managers.resource import cluster_environment, manager_table
 from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spares_granted
 from whesl.managers.resource.wrapped_script import kept
-from whesl.model.digest import file_name
+from whesl.model import home as places
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.detect import shared_output
 from whesl.runtime.isolator.launch import options, runner_start
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 WITHOUT_WORKFLOW = "exec"
 SUMMARY = ".whesl"  # suffix of a summary's name, after the name of the job's output file
 _OPEN_STDIN = "/proc/self/fd/0"
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
 
 
 class Request(SimpleNamespace):
@@ -193,16 +192,7 @@ def task_dir(request: Request, task: str, here: str) -> str:
     """
     if request.task_dir is not None:
         return absolute(os.fspath(request.task_dir))
-    workflow, _, name = task.partition("/")
-    return f"{here}/tasks/{_quoted(workflow, '')}/{file_name(_quoted(name, ' +,=@:'))}"
-
-
-def _quoted(text: str, safe: str) -> str:
-    if _UNRESERVED.issuperset(text.translate(dict.fromkeys(map(ord, safe)))):
-        return text
-    from urllib.parse import quote  # a slow import, and most names are plain
-
-    return quote(text, safe=safe)
+    return places.task(here, task)
 
 
 def script_content(name: str) -> bytes:
