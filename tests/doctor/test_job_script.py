@@ -5,6 +5,7 @@ Every kind stands beside a script or rule that is much like it and right.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.language.test_surroundings import HEADER
 from whesl import language
 from whesl.doctor.job_script.checks import ScriptChecks
 from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.managers import workflow as workflows
 from whesl.managers.workflow import verified
 
 LOST = f'{DETECT}LOG "pressure is lost" stderr'
@@ -35,7 +37,8 @@ def found(place: Path, script: str, rules: str) -> list[str]:
     workflow = verified(place / "run.sh")
     result = language.parse(f"{HEADER}{rules}\n", str(place / "t.esl"), workflow)
     assert result.spec is not None, result.diagnostics
-    here = Surroundings(result.spec, place / "t.esl", result.texts, workflow, None, None, {}, script)
+    scripts = {workflow.tasks[0].step: script}
+    here = Surroundings(result.spec, place / "t.esl", result.texts, workflow, None, None, {}, scripts)
     before = HEADER.count("\n")
     return [each.code for each in (*result.diagnostics, *here.findings()) if each.line > before]
 
@@ -207,6 +210,51 @@ def test_detections(tmp_path: Path, body: str, rule: str, code: str | None) -> N
     assert {*found(tmp_path, NO_SHELL, rules)}.isdisjoint({"ESL083", "ESL096"}), "no shell runs it"
 
 
+MESH = "./mesh a.geo > mesh.log || { echo 'the mesh is empty'; exit 3; }\nsleep 500"
+STUDY = """description: {{name: s, description: s}}
+batch: {{type: slurm, host: h, bank: b, queue: q}}
+study:
+  - name: mesh
+    description: A mesh.
+    run: {{nodes: 1, procs: 1, walltime: "00:10:00", cmd: {mesh}}}
+  - name: run
+    description: A run.
+    run: {{nodes: 2, procs: 2, walltime: "04:00:00", depends: [mesh], cmd: {run}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("job", "rule", "code"),
+    [
+        ("run", 'LOG "the mesh is empty" stdout', "ESL096"),
+        ("mesh", 'LOG "the mesh is empty" stdout', None),
+        ("run", 'LOG "FATAL" file "mesh.log"', "ESL096"),
+        ("mesh", 'LOG "FATAL" file "mesh.log"', None),
+        ("run", 'OUTPUT "mesh.log" MISSING', "ESL096"),
+        ("run", "EXIT CODE 4", "ESL096"),
+        ("mesh", "EXIT CODE 3", None),
+        ("*", "EXIT CODE 4", None),
+        ("mesh", "SILENCE TIMEOUT 3600", "ESL094"),
+        ("run", "SILENCE TIMEOUT 3600", None),
+        ("*", "SILENCE TIMEOUT 400", "ESL094"),
+    ],
+)
+def test_each_step_of_a_study_has_a_script_of_its_own(
+    tmp_path: Path, job: str, rule: str, code: str | None
+) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        STUDY.format(mesh=json.dumps(MESH), run=json.dumps("srun ./a $(mesh.workspace) | tee a.log"))
+    )
+    rules = f"{HEADER}{DETECT}{rule}\n{REPLACE}\n".replace("JOB [run]", f"JOB [{job}]")
+    result = language.parse(rules, str(tmp_path / "t.esl"), workflow := workflows.read(file))
+    assert result.spec is not None, result.diagnostics
+    scripts = workflows.scripts(file)
+    here = Surroundings(result.spec, tmp_path / "t.esl", result.texts, workflow, None, None, {}, scripts)
+    codes = [each.code for each in here.findings() if each.line > HEADER.count("\n")]
+    assert codes == ([code] if code else [])
+
+
 @pytest.mark.parametrize(
     ("body", "step", "code"),
     [
@@ -320,9 +368,9 @@ PARTS = ("trap python3 -c 'print(1)' EXIT", "lmp -log", "srun --export=", "timeo
 def test_rules_are_held_against_any_script(words: list[str]) -> None:
     spec = language.parse(f"{HEADER}{RULES}\n", "t.esl").spec
     assert spec is not None
-    checks = ScriptChecks("#!/bin/bash\n#SBATCH -N 2 --time=9\n" + " ".join(words) + "\n", True)
+    checks = ScriptChecks({"run": "#!/bin/bash\n#SBATCH -N 2 --time=9\n" + " ".join(words) + "\n"})
     for exception in spec.exceptions:
-        found = [unfit for each in exception.detections for unfit in checks.findings(each, exception, [])]
-        assert all(
-            unfit.message for unfit in (*found, *(u for s in exception.steps for u in checks.undone(s)))
-        )
+        for each in exception.detections:
+            assert all(unfit.message for unfit in checks.findings(each, exception, [], {"run"}))
+        for step in exception.steps:
+            assert all(unfit.message for unfit in checks.undone(step, {"run"}))

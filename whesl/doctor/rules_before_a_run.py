@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -60,7 +61,13 @@ def look(asked: Asked) -> None:
 
 
 def told(
-    result: Result, rules: Path, workflow: Workflow, spares: int, commands: str, *, strict: bool
+    result: Result,
+    rules: Path,
+    workflow: Workflow,
+    spares: int,
+    scripts: Mapping[str, str],
+    *,
+    strict: bool,
 ) -> list[str]:
     """Return the warnings of ``whesl run``, a line each.
 
@@ -69,13 +76,13 @@ def told(
         rules: the file of the rules.
         workflow: the workflow to run.
         spares: the number of spare nodes of each of its jobs.
-        commands: the texts of its scripts, or of its study.
+        scripts: the text of each step's script (``managers.workflow.scripts``).
         strict: whether a warning is an error.
 
     Raises UsageError where it is one.
     """
     assert result.spec is not None
-    here = Surroundings(result.spec, rules, result.texts, workflow, None, spares, os.environ, commands)
+    here = Surroundings(result.spec, rules, result.texts, workflow, None, spares, os.environ, scripts)
     return allowed(brief(str(rules), (*result.diagnostics, *here.findings())), strict=strict)
 
 

@@ -49,7 +49,7 @@ class Surroundings:
         workspace: the base of relative paths; None for the directories of the workflow's tasks.
         spares: the number of spare nodes of each job of the workflow, None when it is not known.
         environment: the variables.
-        commands: the texts of the workflow's scripts, or of its study.
+        scripts: the text of each step's script (``managers.workflow.scripts``).
         in_job: whether the environment is that of the task already, not that in which it is submitted.
     """
 
@@ -62,7 +62,7 @@ class Surroundings:
         workspace: Path | None,
         spares: int | None,
         environment: Mapping[str, str],
-        commands: str = "",
+        scripts: Mapping[str, str] | None = None,
         in_job: bool = False,
     ) -> None:
         self._spec = spec
@@ -73,7 +73,7 @@ class Surroundings:
         self._spares = spares
         self._environment = environment
         self._in_job = in_job
-        self._script = _script_checks(commands, workflow) if commands else None
+        self._script = _script_checks(scripts) if scripts else None
 
     def findings(self) -> list[Diagnostic]:
         """Return a warning for each unsuitable rule."""
@@ -133,15 +133,16 @@ class Surroundings:
 
     def _watched(self, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         tasks = self._tasks(exception)
+        steps = {task.step for task in tasks}
         for detection in exception.detections:
             reads = detection.reads()
             if reads is not None and reads.source.stream is Stream.FILE and reads.source.path is not None:
                 path = reads.source.path
-                if self._script is None or not self._script.writes(path):
+                if self._script is None or not self._script.writes(path, steps):
                     yield from self._file_missing(path, tasks, detection.span)
                 yield from self._file_shared(path, tasks, detection.span)
             for unfit in (
-                self._script.findings(detection, exception, self._spec.exceptions)
+                self._script.findings(detection, exception, self._spec.exceptions, steps)
                 if self._script is not None
                 else ()
             ):
@@ -238,7 +239,8 @@ class Surroundings:
                         yield self._finding("ESL081", message, "", step.span, value)
             yield from self._arguments(step, exception)
             yield from self._nobody(step, exception)
-            for unfit in self._script.undone(step) if self._script is not None else ():
+            steps = {task.step for task in self._tasks(exception)}
+            for unfit in self._script.undone(step, steps) if self._script is not None else ():
                 yield self._finding(*unfit)
         if self._spares == 0 and (taker := spare_step(self._spec, exception)):
             for task in self._tasks(exception):
@@ -331,12 +333,11 @@ class Surroundings:
         return _warning(code, message, hint, file, line, 1, 2)
 
 
-def _script_checks(commands: str, workflow: Workflow | None) -> ScriptChecks:
+def _script_checks(scripts: Mapping[str, str]) -> ScriptChecks:
     # What reads scripts is not loaded for a task that starts.
     from whesl.doctor.job_script.checks import ScriptChecks
 
-    steps = {task.step for task in workflow.tasks} if workflow is not None else set()
-    return ScriptChecks(commands, len(steps) == 1)
+    return ScriptChecks(scripts)
 
 
 def _warning(code: str, message: str, hint: str, file: str, line: int, column: int, end: int) -> Diagnostic:

@@ -28,8 +28,7 @@ from whesl.language.spec import Spec
 from whesl.managers import workflow as workflows
 from whesl.managers.resource import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
 from whesl.managers.workflow import prepare
-from whesl.managers.workflow.batch.script import split_source
-from whesl.managers.workflow.port import RemovesOlderRun, WorkflowManager, text_of
+from whesl.managers.workflow.port import RemovesOlderRun, WorkflowManager
 from whesl.managers.workflow.private_cluster import local_cluster
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
@@ -103,8 +102,8 @@ def run(
     result = language.checked(rules, first)
     assert result.spec is not None
     spec = located(result.spec, rules.absolute().parent)
-    commands = "\n".join(text_of(Path(split_source(source).path)) for source in sources)
-    warnings = rules_before_a_run.told(result, rules, first, spares, commands, strict=strict)
+    scripts = workflows.scripts(*sources)
+    warnings = rules_before_a_run.told(result, rules, first, spares, scripts, strict=strict)
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)
     known = manager_table.manager(name)

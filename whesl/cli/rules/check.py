@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,20 +59,20 @@ def check(
     """
     from whesl.language.diagnostics import Severity
     from whesl.language.result import render_all
+    from whesl.managers import workflow as workflows
 
-    scripts = [str(file) for file in files if _is_script(str(file))]
-    files = tuple(file for file in files if str(file) not in scripts)
+    given = [str(file) for file in files if _is_script(str(file))]
+    files = tuple(file for file in files if str(file) not in given)
     if not files:
         raise UsageError("no rules are given", hint="whesl check RULES --workflow STUDY")
-    sources = (*studies, *scripts)
+    sources = (*studies, *given)
     workflow = read_workflow(*sources) if sources else None
-    texts = [_text(source) for source in sources]
-    commands = "\n".join(texts)
+    scripts = workflows.scripts(*sources) if sources else {}
     # All files are read before the first finding is printed, so that a wrong file name is not overlooked.
     contents = [(file, language.read_file(file)) for file in files]
     results = [
         _with_surroundings(
-            language.parse(content, str(file), workflow), file, workflow, workspace, spares, commands
+            language.parse(content, str(file), workflow), file, workflow, workspace, spares, scripts
         )
         for file, content in contents
     ]
@@ -83,7 +84,7 @@ def check(
             lines += count
             wrong += failures
     ok = all(result.ok and not (strict and result.diagnostics) for result in results) and not wrong
-    notices = [each for pair in zip(sources, texts, strict=True) for each in _notices(*pair)]
+    notices = [each for source in sources for each in _notices(source)]
     if as_json:
         found = [diagnostic.as_json() for result in results for diagnostic in result.diagnostics]
         click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong, "notices": notices}, indent=2))
@@ -113,14 +114,14 @@ def _with_surroundings(
     workflow: Workflow | None,
     workspace: Path | None,
     spares: int | None,
-    commands: str,
+    scripts: Mapping[str, str],
 ) -> Result:
     """Add warnings about paths, variables and handlers that do not fit this host."""
     from whesl.doctor.rules_on_this_host import Surroundings
 
     if result.spec is None:
         return result
-    here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ, commands)
+    here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ, scripts)
     return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *here.findings()))
 
 
@@ -178,19 +179,14 @@ def _is_script(source: str) -> bool:
         return opened.read(2) == b"#!"
 
 
-def _text(source: str) -> str:
-    from whesl.managers.workflow import file_of
-    from whesl.managers.workflow.port import text_of
-
-    return text_of(file_of(source))
-
-
-def _notices(source: str, text: str) -> list[str]:
+def _notices(source: str) -> list[str]:
     """Return the lines of a study or script that wrapping affects, a sentence each."""
     from whesl.managers.workflow import file_of
+    from whesl.managers.workflow.port import text_of
     from whesl.managers.workflow.wrapping_changes import concerning
 
-    return [notice.sentence(str(file_of(source))) for notice in concerning(text)]
+    file = file_of(source)
+    return [notice.sentence(str(file)) for notice in concerning(text_of(file))]
 
 
 def read_workflow(*sources: str | Path) -> Workflow:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from whesl.doctor.job_script import ends, files, lines, recoveries, streams, timers
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
@@ -12,9 +13,11 @@ from whesl.language.spec import ExceptionSpec, RecoveryStep
 # Checks of a detection. Each is a pure function of the script and the detection.
 DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     files.written_elsewhere,
+    files.of_another_step,
     files.out_of_sight,
     files.spoilt,
     lines.printed,
+    lines.of_another_step,
     streams.sent_elsewhere,
     streams.filtered,
     streams.buffered,
@@ -39,6 +42,8 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     streams.hears_manager,
     streams.other_nodes,
 )
+# Those of them that find what harms each single job.
+_HARMFUL = {lines.printed, lines.ends_torchrun, timers.kept_going}
 # Checks of a recovery step, in the same way.
 STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.undone,
@@ -56,26 +61,43 @@ class ScriptChecks:
     """Checks rules against the texts of their jobs' scripts.
 
     Args:
-        commands: the texts of the workflow's scripts, or of its study.
-        alone: whether ``commands`` is the script of all jobs of the workflow.
+        scripts: the text of each step's script, by the step's name; of the step "", text that holds the
+            scripts of any step, of which only the lines are looked at.
     """
 
-    def __init__(self, commands: str, alone: bool) -> None:
-        self._script = JobScript(commands, alone)
+    def __init__(self, scripts: Mapping[str, str]) -> None:
+        self._scripts = [JobScript(text, step != "", step) for step, text in scripts.items()]
 
-    def writes(self, path: str) -> bool:
-        """Whether the script itself writes a file of this path, or makes its directory."""
-        return files.writes(self._script, path)
+    def writes(self, path: str, steps: AbstractSet[str]) -> bool:
+        """Whether the script of one of some steps writes a file of this path, or makes its directory."""
+        return any(files.writes(script, path) for script in self._of(steps))
 
     def findings(
-        self, detection: Kind, exception: ExceptionSpec, exceptions: Sequence[ExceptionSpec]
+        self,
+        detection: Kind,
+        exception: ExceptionSpec,
+        exceptions: Sequence[ExceptionSpec],
+        steps: AbstractSet[str],
     ) -> Iterator[Unfit]:
-        """Yield what does not fit in a detection of an exception."""
-        watch = Watch(detection, exception, exceptions)
-        for check in DETECTIONS:
-            yield from check(self._script, watch)
+        """Yield what does not fit in a detection of an exception of some steps.
 
-    def undone(self, step: RecoveryStep) -> Iterator[Unfit]:
-        """Yield what the script itself undoes of a recovery step, and what does not fit its programs."""
+        What makes the detection useless is told where that is so for each of the steps.
+        """
+        scripts = self._of(steps)
+        others = [script for script in self._scripts if script not in scripts]
+        watch = Watch(detection, exception, exceptions, others)
+        for check in DETECTIONS:
+            found = [tuple(check(script, watch)) for script in scripts]
+            if check in _HARMFUL or all(found):
+                yield from next(filter(None, found), ())
+
+    def undone(self, recovery: RecoveryStep, steps: AbstractSet[str]) -> Iterator[Unfit]:
+        """Yield what the scripts of some steps undo of a recovery step, and what does not fit."""
+        scripts = self._of(steps)
         for check in STEPS:
-            yield from check(self._script, step)
+            found = [tuple(check(script, recovery)) for script in scripts]
+            if all(found):
+                yield from next(iter(found), ())
+
+    def _of(self, steps: AbstractSet[str]) -> list[JobScript]:
+        return [script for script in self._scripts if not script.step or script.step in steps]

@@ -83,6 +83,21 @@ def writes(script: JobScript, path: str) -> bool:
     return place in script.facts.written or posixpath.dirname(place) in script.facts.made
 
 
+def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find files that only another step writes, in its own directory."""
+    promise, path = watch.detection.promised(), _path(watch)
+    path = posixpath.normpath(promise.path) if promise is not None else path
+    own = re.compile(rf"(?<![\w./-]){re.escape(path or '')}")
+    if path is None or path[0] in "/~$" or own.search(script.text):
+        return
+    for other in watch.others:
+        if path in other.facts.written:
+            message = f"{path} is written by the step {other.step}, which is another job"
+            hint = f"declare the exception for {other.step}"
+            yield Unfit("ESL096", message, hint, watch.span, path)
+            return
+
+
 def out_of_sight(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find files below ``/tmp`` that are in a container's own, or are another node's."""
     path = _path(watch)

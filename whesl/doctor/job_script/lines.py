@@ -80,6 +80,18 @@ def ends_torchrun(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             yield Unfit("ESL089", message, hint, watch.span, pattern.text)
 
 
+def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find texts of several words that only another step prints."""
+    for pattern in _own(script, watch.detection.reads()):
+        long = not pattern.regex and len(pattern.text) > _SHORT and " " in pattern.text.strip()
+        for other in watch.others if long else ():
+            if any(found_in(pattern, each.text) for each in other.samples):
+                message = f"the step {other.step} prints this, which is another job"
+                hint = f"declare the exception for {other.step}"
+                yield Unfit("ESL096", message, hint, watch.span, pattern.text)
+                return
+
+
 def nearly(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns that no line of the script has, and that one of its lines nearly has."""
     reads = watch.detection.reads()

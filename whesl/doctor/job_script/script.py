@@ -34,11 +34,12 @@ class Unfit(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """A detection, its exception, and all exceptions of the specification."""
+    """A detection, its exception, all exceptions of the specification, and the scripts of other steps."""
 
     detection: Kind
     exception: ExceptionSpec
     all: Sequence[ExceptionSpec]
+    others: Sequence[JobScript] = ()
 
     @property
     def span(self) -> Span:
@@ -53,15 +54,17 @@ class Watch(NamedTuple):
 
 
 class JobScript:
-    """What is known of the script of all jobs of a workflow.
+    """What is known of a job's script.
 
     Args:
-        text: the text of the script, of several scripts, or of a study.
-        alone: whether the text is the script of all jobs. Otherwise only its lines are looked at.
+        text: the text of the script, or of a whole workflow.
+        alone: whether the text is the script of one step. Otherwise only its lines are looked at.
+        step: the step's name.
     """
 
-    def __init__(self, text: str, alone: bool) -> None:
+    def __init__(self, text: str, alone: bool, step: str = "") -> None:
         self.text = text
+        self.step = step
         self.lines = text.split("\n")
         self.facts = script_facts.read(text) if alone else ScriptFacts()
         self.commands = self.facts.commands

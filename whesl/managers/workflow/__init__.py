@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from whesl.managers.workflow.port import ENTRY_POINTS, Verifies, WorkflowManager, text_of
+from whesl.managers.workflow.port import ENTRY_POINTS, TellsScripts, Verifies, WorkflowManager, text_of
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
 
@@ -86,6 +86,21 @@ def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
     """
     sources = [str(path), *(str(other) for other in more)]
     return recognise(sources[0]).read(sources, workflow=workflow)
+
+
+def scripts(*sources: str | Path) -> dict[str, str]:
+    """Return the text of each step's script, by the step's name.
+
+    Where a manager does not tell scripts apart, all of its text is that of the step "".
+
+    Args:
+        sources: the file of a workflow, or several batch scripts.
+    """
+    words = [str(source) for source in sources]
+    found = recognise(words[0])
+    if isinstance(found, TellsScripts):
+        return found.scripts(words)
+    return {"": "\n".join(text_of(file_of(word)) for word in words)}
 
 
 def verified(path: str | Path, *more: str | Path) -> Workflow:

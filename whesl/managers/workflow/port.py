@@ -97,6 +97,19 @@ class RemovesOlderRun(Protocol):
 
 
 @runtime_checkable
+class TellsScripts(Protocol):
+    """Optional, on a manager whose files hold the scripts of its jobs."""
+
+    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+        """Return the text of each step's script, by the step's name, with the resource manager's lines.
+
+        Args:
+            sources: as for ``read``.
+        """
+        ...
+
+
+@runtime_checkable
 class Verifies(Protocol):
     """Optional, on a manager that can check a file without starting it."""
 

@@ -14,7 +14,7 @@ from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.batch.submitter import submitter
 from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
@@ -58,6 +58,11 @@ class Batch(WithoutWorkspaces):
                     )
                 )
         return Workflow(id=name, name=found[0].step, wms=self.name, root=reachable(root), tasks=tuple(tasks))
+
+    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+        """Return the scripts as they are. See the port."""
+        files = [Path(scripts.split_source(source).path) for source in sources]
+        return {scripts.read_script(file).step: text_of(file) for file in files}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a script with a program of WHESL as its interpreter. See the port."""

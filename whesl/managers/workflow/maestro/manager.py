@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
+
+# Maestro's tokens: parameters, variables of the study, and workspaces of steps; ``$(date)`` is the shell's.
+_TOKEN = re.compile(r"\$\(([A-Z][A-Z0-9_]*|[\w-]+\.workspace)\)")
 
 
 class Maestro:
@@ -62,6 +66,11 @@ class Maestro:
                 for task in expansion.tasks
             ),
         )
+
+    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+        """Return the steps' commands behind the lines of their jobs, tokens as variables. See the port."""
+        found = study.load(Path(sources[0]))
+        return {step.name: _script(step, found) for step in reversed(found.steps)}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a study with every step's ``cmd`` and ``restart`` wrapped. See the port."""
@@ -183,6 +192,15 @@ def _tasks(step: study.StudyStep, found: study.Study) -> str:
     if found.scheduler == "flux" or not found.batch.get("procs"):
         return ""
     return str(step.run.get("procs") or found.batch["procs"])
+
+
+def _script(step: study.StudyStep, found: study.Study) -> str:
+    """Return the script that Maestro makes of a step, but for its launcher."""
+    asked = {"nodes": step.run.get("nodes"), "time": step.run.get("walltime")}
+    lines = [f"#SBATCH --{name}={value}" for name, value in asked.items() if value]
+    text = str(step.run.get("cmd") or "")
+    command = _TOKEN.sub(lambda token: "${" + re.sub(r"\W", "_", token[1]) + "}", text)
+    return "\n".join([f"#!{found.shell}", *(lines if found.scheduler == "slurm" else ()), command, ""])
 
 
 def _check_labels(found: study.Study) -> None:
