@@ -11,7 +11,8 @@ import re
 import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+
+import re2
 
 from whesl.language.diagnostics import Severity
 from whesl.language.pattern_and_stream_records import Pattern
@@ -19,12 +20,7 @@ from whesl.language.pattern_and_stream_records import Pattern
 try:
     import hyperscan
 except ImportError:
-    # hyperscan has no wheel for this machine: google-re2 is installed instead.
-    hyperscan = None  # type: ignore[assignment]  # None where the module is missing
-try:
-    import re2
-except ImportError:  # google-re2 is installed only where hyperscan is missing, and for tests
-    re2 = None
+    hyperscan = None  # type: ignore[assignment]  # this machine has no wheel of it: google-re2 matches alone
 
 MAX_LENGTH = 2048  # bytes of a pattern; hyperscan's own limit is eight times higher
 MAX_COUNTED = 1000  # copies that counted repetitions of a pattern unfold to; RE2's limit for one repetition
@@ -406,7 +402,7 @@ def _engines(text: str) -> Problem | None:
         problem = _hyperscan(text)
         if problem is not None:
             return problem
-    return _re2(text) if re2 is not None else None
+    return _re2(text)
 
 
 def _hyperscan(text: str) -> Problem | None:
@@ -437,12 +433,11 @@ def _hyperscan(text: str) -> Problem | None:
 
 
 def _re2(text: str) -> Problem | None:
-    engine: Any = re2
-    options = engine.Options()
+    options = re2.Options()
     options.log_errors = False
     try:
-        engine.compile(text, options)
-    except engine.error as error:
+        re2.compile(text, options)
+    except re2.error as error:
         reason = error.args[0] if error.args else ""
         reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         message = f"RE2, which runs it on some machines, refuses it: {reason}"

@@ -5,36 +5,29 @@ match which patterns, which patterns match one line, and which literals occur in
 them does everything else (lines, partial lines, excerpts, reporting once), so the engines cannot differ in
 it. A scan of whole blocks gives candidates; then each candidate line is scanned alone, once per line.
 
-Engines take time linear in the text. So do captures by re2; without re2, Chimera (hyperscan's own PCRE) makes
-captures, and its match limit ends a catastrophic expression after about 0.1 s, once. Python's ``re`` never
-runs on a log.
+Engines take time linear in the text, and so do captures, which are always re2's. Python's ``re`` never runs
+on a log.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+import re2
+
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.regex_canonical_form import Canonical, PatternError
 
 _hyperscan: ModuleType | None
-_re2: ModuleType | None
 try:
     import hyperscan as _hyperscan_module
 except ImportError:
     _hyperscan = None
 else:
     _hyperscan = _hyperscan_module
-try:
-    import re2 as _re2_module
-except ImportError:
-    _re2 = None
-else:
-    _re2 = _re2_module
 
 SOUND = "hyperscan==0.7.21"  # the last release whose library finds all matches
 Found = tuple[
@@ -242,26 +235,24 @@ class Re2(Engine):
 
 
 def _re2_options() -> Any:
-    assert _re2 is not None
-    options = _re2.Options()
-    options.encoding = _re2.Options.Encoding.LATIN1
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _RE2_MEMORY
     options.log_errors = False
     return options
 
 
 def _re2_set(expressions: Sequence[bytes]) -> Any:
-    assert _re2 is not None
-    result = _re2.Set.SearchSet(_re2_options())
+    result = re2.Set.SearchSet(_re2_options())
     for expression in expressions:
         try:
             result.Add(expression)
-        except _re2.error as error:
+        except re2.error as error:
             text = expression.decode("ascii")
             raise PatternError(f"pattern {text!r}: {error}", hint="re2 cannot run it") from None
     try:
         result.Compile()
-    except _re2.error:
+    except re2.error:
         raise PatternError(
             f"{len(expressions)} patterns are too many to be run together",
             hint="split the rules, or install hyperscan, which has room for more",
@@ -278,32 +269,25 @@ def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
     """
     if not pattern.groups:
         return None
-    return _Re2Captures(pattern) if _re2 is not None else _ChimeraCaptures(pattern)
+    return _Captures(pattern)
 
 
 def searcher(pattern: Canonical) -> Callable[[bytes], dict[str, bytes] | None]:
     """Return a function that searches a short line and returns the named groups, None without a match."""
     capture = capturer(pattern)
-    holds: Callable[[bytes], Any]
-    if _re2 is not None:
-        holds = _re2.compile(pattern.expression, _re2_options()).search
-    else:
-        assert _hyperscan is not None
-        flags = int(_hyperscan.HS_FLAG_MULTILINE | _hyperscan.HS_FLAG_SINGLEMATCH)
-        holds = functools.partial(_scan, _database([(0, pattern)], flags))
+    expression = re2.compile(pattern.expression, _re2_options())
 
     def search(line: bytes) -> dict[str, bytes] | None:
-        if not holds(line):
+        if not expression.search(line):
             return None
         return capture(line) if capture is not None else {}
 
     return search
 
 
-class _Re2Captures:
+class _Captures:
     def __init__(self, pattern: Canonical) -> None:
-        assert _re2 is not None
-        self._expression = _re2.compile(pattern.expression, _re2_options())
+        self._expression = re2.compile(pattern.expression, _re2_options())
         self._groups = pattern.groups
 
     def __call__(self, line: bytes) -> dict[str, bytes]:
@@ -312,37 +296,6 @@ class _Re2Captures:
             return {}
         values = {name: match.group(number) for name, number in self._groups.items()}
         return {name: value for name, value in values.items() if value is not None}
-
-
-class _ChimeraCaptures:
-    def __init__(self, pattern: Canonical) -> None:
-        assert _hyperscan is not None
-        self._groups = pattern.groups
-        self._stopped = _hyperscan.ScanTerminated
-        self._failed = _hyperscan.error
-        self._database: Any = _hyperscan.Database(chimera=True, mode=_hyperscan.CH_MODE_GROUPS)
-        self._database.compile(
-            expressions=[pattern.expression], ids=[0], elements=1, flags=_hyperscan.CH_FLAG_MULTILINE
-        )
-
-    def __call__(self, line: bytes) -> dict[str, bytes]:
-        spans: list[tuple[int, int, int]] = []
-        if self._database is None:
-            return {}
-
-        def report(*arguments: Any) -> bool:
-            spans.extend(arguments[4])
-            return True  # the leftmost match is enough
-
-        # An exception ends the scan after the first match, or at PCRE's limit, where ``spans`` stays empty.
-        with contextlib.suppress(self._stopped, self._failed):
-            self._database.scan(line, match_event_handler=report)
-        if not spans:
-            # The line matches without spans, so PCRE reached its limit: captures of the pattern are switched
-            # off.
-            self._database = None
-        numbered = {name: spans[number] for name, number in self._groups.items() if number < len(spans)}
-        return {name: line[begin:end] for name, (taken, begin, end) in numbered.items() if taken}
 
 
 @functools.cache
@@ -374,9 +327,7 @@ def make_engine(patterns: Sequence[Canonical], engine: str, short: bool = False)
         raise UsageError(f"unknown matching engine {engine!r}", hint="use auto, hyperscan or re2")
     if engine in ("auto", "hyperscan") and sound():
         return Hyperscan(patterns, short)
-    if engine in ("auto", "re2") and _re2 is not None:
+    if engine in ("auto", "re2"):
         return Re2(patterns)
-    if engine == "hyperscan" and _hyperscan is not None:
-        raise UsageError("this hyperscan misses matches at the end of a line", hint=f"pip install {SOUND}")
-    missing = SOUND if engine == "hyperscan" else "google-re2"
-    raise UsageError(f"the matching engine {engine} is not installed", hint=f"pip install {missing}")
+    why = "is not installed" if _hyperscan is None else "misses matches at the end of a line"
+    raise UsageError(f"the matching engine hyperscan {why}", hint=f"pip install {SOUND}")
