@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -49,9 +50,19 @@ def goes_on(bed: Training, ahead: int = 12) -> None:
     bed.wait(lambda: max(bed.steps(), default=0) >= goal, f"step {goal}", 60)
 
 
+@contextmanager
+def late(bed: Training) -> Iterator[None]:
+    """Show what there is where a run does not end in time."""
+    try:
+        yield
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"{(error.output or b'').decode()}\n{bed.evidence()}") from error
+
+
 def end(bed: Training, process: subprocess.Popen[str], steps: int) -> list[str]:
     """Wait for its end, and return what was raised."""
-    output, _ = process.communicate(timeout=200)
+    with late(bed):
+        output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output + bed.evidence()
     # What is printed while the job's first node is gone is lost; the ranks train on until they are ended.
     read = "import torch; print(torch.load('checkpoint.pt')['step'])"
