@@ -107,6 +107,8 @@ def test_3_first_node_killed_and_the_job_goes_on(bed: Bed, tmp_path: Path) -> No
     raised = [(row["node"], row["outcome"]) for row in run.exceptions("NODELOST")]
     assert raised == [(victim, "recovered")], run.output + bed.evidence()
     bed.check_each_job_once(1)
+    # The job's end terminated what had ended it, which was told as a failure to end it.
+    assert "it could not be ended with its status" not in bed.evidence()
 
 
 @pytest.mark.slow

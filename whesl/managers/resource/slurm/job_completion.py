@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import signal
 import subprocess
 import sys
 from typing import ClassVar
@@ -41,6 +42,8 @@ def main(job: str, status: str) -> int:
         job: the job's id.
         status: its exit status, as a shell gives it.
     """
+    # The job's end terminates its processes: this one, too, which has yet to say that slurmctld took the call.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     asked = subprocess.run(
         ("scontrol", "--version"),
         env={**os.environ, "LD_DEBUG": "libs"},
