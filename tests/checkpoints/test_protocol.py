@@ -75,16 +75,24 @@ def budget(**changes: Any) -> Budget:
             2, budget(failures=1, leads=(FAR,), restarts=2), settings(), 5_000, marks=pytest.mark.costly
         ),
         # The first prediction is too near for a migration, the second is not.
-        (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
+        pytest.param(
+            2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000, marks=pytest.mark.costly
+        ),
         (3, budget(), settings(writers=1), 1_000),
         # What is known of a node changes: a nearer failure, none at all; the disk is full meanwhile.
         (2, budget(leads=FAR_THEN_NEARER, withdrawals=1), settings(), 1_000),
         (2, budget(leads=FAR_THEN_NEARER, failures=2), settings(), 1_000),
         (2, budget(leads=FAR_THEN_NEARER, withdrawals=1), settings(migration=FAR - 15), 500),
-        (2, budget(requests=1, leads=(FAR,), restarts=1), settings(), 2_000),
+        pytest.param(
+            2, budget(requests=1, leads=(FAR,), restarts=1), settings(), 2_000, marks=pytest.mark.costly
+        ),
         # Ranks come to their end before they come to the step.
-        (2, budget(leads=(FAR,), requests=1, ends=2), settings(), 2_000),
-        (2, budget(leads=(FAR,), ends=1, restarts=1), settings(), 2_000),
+        pytest.param(
+            2, budget(leads=(FAR,), requests=1, ends=2), settings(), 2_000, marks=pytest.mark.costly
+        ),
+        pytest.param(
+            2, budget(leads=(FAR,), ends=1, restarts=1), settings(), 2_000, marks=pytest.mark.costly
+        ),
         # A rank is let to write, and never commits.
         (2, budget(leads=(), requests=1, mutes=1), settings(), 50),
         pytest.param(

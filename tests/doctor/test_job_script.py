@@ -361,6 +361,7 @@ RULES = "\n".join(
 PARTS = ("trap python3 -c 'print(1)' EXIT", "lmp -log", "srun --export=", "timeout", "mv a", "sed 's/^/[/' |")
 
 
+@pytest.mark.costly
 @settings(max_examples=100, deadline=None)
 @example([PARTS[0]])  # a program that stands among the words of another command
 @example(["srun", "|", "local"])  # a command of a pipe that has no words

@@ -18,6 +18,8 @@ from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401
 
 _GROUND = "return getComputedStyle(document.documentElement).backgroundColor"
 
+pytestmark = pytest.mark.costly  # a browser is started
+
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -79,7 +81,6 @@ def test_the_picture_is_where_the_times_are(browser: Browser, report: Path, widt
             assert height > 8
 
 
-@pytest.mark.costly
 def test_a_mark_leads_to_its_exception(browser: Browser, tmp_path: Path) -> None:
     """Also where there are so many that they are closed at first."""
     path = tmp_path / "many.html"
@@ -93,7 +94,6 @@ def test_a_mark_leads_to_its_exception(browser: Browser, tmp_path: Path) -> None
     assert browser.complaints() == []
 
 
-@pytest.mark.costly
 def test_on_paper(browser: Browser, tmp_path: Path) -> None:
     """What is folded on a screen cannot be unfolded on paper: evidence is printed."""
     path = tmp_path / "many.html"
@@ -103,7 +103,6 @@ def test_on_paper(browser: Browser, tmp_path: Path) -> None:
     assert browser.ask("return document.querySelector('#e7').getBoundingClientRect().height") > 20
 
 
-@pytest.mark.costly
 def test_a_thousand_tasks(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "thousand.html"
     path.write_text(page.html(told(1000, every=50)), encoding="utf-8")

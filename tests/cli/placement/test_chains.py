@@ -41,6 +41,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.costly
 def test_the_demonstration_keeps_what_it_made_and_the_other_commands_take_it(tmp_path: Path) -> None:
     out = tmp_path / "demo"
     size = ("--nodes", 24, "--days", 15, "--failures", 90, "--count", 4)

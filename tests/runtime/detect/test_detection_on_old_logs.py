@@ -68,6 +68,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.costly
 @given(lines=LINES, size=st.integers(1, 50), ended=st.booleans())
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pieces_do_not_matter(

@@ -136,6 +136,7 @@ def test_both_engines_equal_the_line_by_line_reading(
     assert results[0] == results[1]
 
 
+@pytest.mark.costly
 @settings(max_examples=150, deadline=None)
 @given(patterns=PATTERNS, data=DATA, cuts=CUTS, engine=st.sampled_from(ENGINES))
 @example(patterns=[regex("ab")], data=b"ca\na\nb\nab\n", cuts=[1, 2, 4, 5, 9], engine="hyperscan")
@@ -162,6 +163,7 @@ def test_what_is_passed_over_holds_nothing(
     assert set(places) == oracle(patterns, data, 1 << 20, 1 << 16)
 
 
+@pytest.mark.costly
 @settings(max_examples=150, deadline=None)
 @given(
     patterns=PATTERNS,

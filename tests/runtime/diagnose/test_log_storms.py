@@ -46,7 +46,13 @@ def test_a_rare_line_in_a_storm_is_found_at_its_number(seed: int, rare: str) -> 
     assert [line for name, line in findings if name != storm] == [place + 1 for place in places]
 
 
-@pytest.mark.parametrize("storm", [LOST, "[rank1]: RuntimeError: Connection closed by peer {word}"])
+@pytest.mark.parametrize(
+    "storm",
+    [
+        LOST,
+        pytest.param("[rank1]: RuntimeError: Connection closed by peer {word}", marks=pytest.mark.costly),
+    ],
+)
 def test_lines_of_a_storm_are_passed_over(storm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(1)
     lines = [

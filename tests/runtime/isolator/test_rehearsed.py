@@ -118,6 +118,7 @@ def written(path: Path, lines: list[str]) -> Path:
     return path
 
 
+@pytest.mark.costly
 @given(specs=rules(("A",)), lines=LINES)
 @SLOW_FILES
 def test_a_rehearsal_and_a_run_raise_the_same(
