@@ -26,6 +26,7 @@ from whesl.model.pathmap import PathMap, PathRule
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
+from whesl.runtime.operations.relocation.linked_roots import linked_roots
 
 pytestmark = needs_root
 SECRET = b"the victim's own\n"
@@ -159,6 +160,18 @@ def test_a_dependent_is_not_led_astray_either(scene: Scene) -> None:
 
     assert "belongs to another user" in scene.as_victim(prepare)
     scene.untouched()
+
+
+def test_a_link_that_a_stranger_planted_is_no_name_of_the_root(scene: Scene) -> None:
+    planted_one, own = scene.shared / "planted", scene.shared / "own"
+    scene.plant(lambda: planted_one.symlink_to(scene.own))
+    scene.as_victim(lambda: own.symlink_to(scene.own))
+
+    def rules() -> list[str]:
+        found = linked_roots([f"{planted_one}/out", f"{own}/out"], str(scene.own))
+        return [rule.old for rule in found.rules]
+
+    assert scene.as_victim(rules) == [str(own)]
 
 
 # Below the root -------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 # A path ends where a character stands that is unusual in file names inside scripts and arguments.
-_NAME = r"A-Za-z0-9._\-+@%~"
-_RELATIVE = re.compile(rf"(?![/~-])[{_NAME},:]*/[{_NAME},:/]*")
+NAME = r"A-Za-z0-9._\-+@%~"
+_RELATIVE = re.compile(rf"(?![/~-])[{NAME},:]*/[{NAME},:/]*")
 
 
 class PathRule(msgspec.Struct, frozen=True, order=True):
@@ -67,10 +68,14 @@ class PathMap(msgspec.Struct, frozen=True):
         return result
 
     def path(self, path: str) -> str:
-        """Map one absolute path; others come back as they are."""
+        """Map one absolute path, however it is spelled; others come back as they are.
+
+        ``/a//./b`` and ``/a/c/../b`` are ``/a/b``. Links are not followed: ``..`` removes a name.
+        """
+        plain = normal(path)
         for rule in sorted(self.rules, key=lambda rule: len(rule.old), reverse=True):
-            if path == rule.old or path.startswith(rule.old + "/"):
-                return rule.new + path[len(rule.old) :]
+            if below(rule.old, plain):
+                return rule.new + plain[len(rule.old) :] + _end(path)
         return path
 
     def text(self, text: str) -> str:
@@ -80,11 +85,7 @@ class PathMap(msgspec.Struct, frozen=True):
         """
         if not self.rules:
             return text
-        by_length = sorted((rule.old for rule in self.rules), key=len, reverse=True)
-        target = {rule.old: rule.new for rule in self.rules}
-        union = "|".join(re.escape(old) for old in by_length)
-        pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?=/|[^{_NAME}/]|$)")
-        return pattern.sub(lambda match: target[match.group(0)], text)
+        return paths_in_text(rule.old for rule in self.rules).sub(lambda found: self.path(found[0]), text)
 
     def arguments(self, arguments: tuple[str, ...], workdir: str = "") -> tuple[str, ...]:
         """Map each argument.
@@ -101,13 +102,36 @@ class PathMap(msgspec.Struct, frozen=True):
         option, equals, value = argument.rpartition("=")
         old = absolute(value, workdir)
         if old and (new := self.path(old)) != old:
-            slash = "/" if value.endswith("/") else ""  # means something to cp and rsync
-            return f"{option}{equals}{new}{slash}"
+            return f"{option}{equals}{new}{_end(value)}"
         return self.text(argument)
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
         """Map each value; names stay."""
         return {name: self.text(value) for name, value in environment.items()}
+
+
+def paths_in_text(prefixes: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of absolute paths in a text, also with doubled slashes and dots.
+
+    A path ends before a character that is unusual in file names, unless that is a prefix's own.
+
+    Args:
+        prefixes: absolute paths, as ``normal`` returns them.
+    """
+    by_length = sorted(prefixes, key=len, reverse=True)
+    spelled = (re.escape(prefix).replace("/", r"/+(?:[.]/+)*") for prefix in by_length)
+    roots = "".join(rf"{root}(?![{NAME}])|" for root in spelled)
+    return re.compile(rf"(?<![{NAME}/])(?!(?<=:)//)(?:{roots}/)[{NAME}/]*")
+
+
+def normal(path: str) -> str:
+    """Return an absolute path without dots and doubled slashes; ``..`` removes the name before it."""
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def below(root: str, path: str) -> bool:
+    """Whether a path is a root or lies in it; both as ``normal`` returns them."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
 
 
 def absolute(word: str, workdir: str) -> str:
@@ -123,6 +147,11 @@ def absolute(word: str, workdir: str) -> str:
     if not workdir.startswith("/") or not _RELATIVE.fullmatch(word):
         return ""
     return posixpath.normpath(posixpath.join(workdir, word))
+
+
+def _end(path: str) -> str:
+    """Return the slash and dot that end a path, with which cp and rsync mean a directory's content."""
+    return "/." if path.endswith("/.") else "/" if path.endswith("/") else ""
 
 
 def _clean(path: str) -> str:

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.runtime.operations.builders import advance
+from tests.runtime.operations.trees import Bed, contents
 from whesl.model.pathmap import PathMap
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths, open_for_writing
 
@@ -57,6 +59,69 @@ def test_what_the_path_map_would_change_is_named(text: str) -> None:
         assert found
     for path in found:
         assert path == "/old" or path.startswith("/old/")
+
+
+NAMES = st.text(alphabet="ol.dw-", min_size=1, max_size=4).filter(lambda name: name not in {".", ".."})
+
+
+@st.composite
+def spelled(draw: st.DrawFn) -> tuple[str, str]:
+    """An absolute path, and the same one with doubled slashes, dots, and names that ``..`` removes."""
+    names = draw(st.lists(st.one_of(st.just("old"), NAMES), min_size=1, max_size=4))
+    other = ""
+    for name in names:
+        for slash in draw(st.lists(st.sampled_from(("/", "//", "/./")), min_size=1, max_size=2)):
+            other += slash
+        if draw(st.booleans()):
+            other += f"{draw(NAMES)}/..{draw(st.sampled_from(('/', '//')))}"
+        other += name
+    return "/" + "/".join(names), other
+
+
+@given(spelled(), st.sampled_from(("", "/", "/.")), st.sampled_from(("", " ", "'", ":", "=", ">")))
+def test_a_path_is_the_same_one_however_it_is_spelled(path: tuple[str, str], end: str, before: str) -> None:
+    plain, other = path
+    paths = PathMap().with_rule("/old", "/new")
+    moved = paths.path(plain)
+    if before == ":" and other.startswith("//"):
+        before = " "  # a host of a URL
+    expected = moved + end if moved != plain else other + end
+    assert paths.path(other + end) == expected
+    assert paths.text(before + other + end) == before + expected
+    assert paths.arguments((f"--out={other}{end}",)) == (f"--out={expected}",)
+    assert named_paths((), before + other + end, {}, "", ["/old"]) == ((plain,) if moved != plain else ())
+
+
+def test_a_url_is_no_path() -> None:
+    paths = PathMap().with_rule("/old", "/new")
+    assert paths.text("http://old/x s3://old/y rsync://h/old/z") == "http://old/x s3://old/y rsync://h/old/z"
+
+
+@pytest.mark.parametrize("rules_name_the_link", [False, True])
+def test_a_root_that_is_named_by_a_link_too(tmp_path: Path, rules_name_the_link: bool) -> None:
+    bed = Bed(tmp_path)
+    bed.file("w/restart", b"r")
+    bed.file("in/given", b"g")
+    links = tmp_path / "links"
+    links.mkdir()
+    for name, target in (("whole", bed.old), ("in", bed.old / "in"), ("app", bed.file("bin/app"))):
+        (links / name).symlink_to(target)
+    (bed.old / "bin/app").chmod(0o755)
+    there = links / "whole" if rules_name_the_link else bed.old
+    here = bed.old if rules_name_the_link else links / "whole"
+    command = (str(links / "app"), f"--in={links}/in//given")
+    given = bed.context(workspace=str(here / "w"), command=command, script=f"{here}/w/out")
+    result = bed.replace(given, defaultpath=str(there))
+    assert contents(bed.new) == {b"w/restart": b"r", b"in/given": b"g"}
+    assert result.configuration is not None and result.dependents is not None
+    for paths in (result.configuration.path_map, result.dependents.path_map):
+        assert paths.path(str(here / "w")) == paths.path(str(there / "w")) == str(bed.new / "w")
+        assert paths.path(f"{links}/in/given") == str(bed.new / "in/given")
+        assert paths.path(str(links / "app")) == str(links / "app"), "a program stays where it is"
+    third = tmp_path / "third"
+    again = bed.replace(advance(given, result), ordinal=2, defaultpath=str(there), filesystem=[str(third)])
+    assert contents(third) == contents(bed.new) and again.configuration is not None
+    assert again.configuration.path_map.path(f"{here}/w") == str(third / "w")
 
 
 def test_files_open_for_writing(tmp_path: Path) -> None:

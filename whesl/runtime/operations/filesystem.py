@@ -23,6 +23,7 @@ from whesl.runtime.journal.records.recovery_plan_step import PlanStep
 from whesl.runtime.operations.recovery_plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.recovery_step_progress import Progress, ProgressFile, token
 from whesl.runtime.operations.relocation import mirror_plan, target_probe
+from whesl.runtime.operations.relocation.linked_roots import linked_roots
 from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
 from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 from whesl.runtime.operations.relocation.safe_tree import Tree, make_root
@@ -60,11 +61,11 @@ def replace(
     place = f"{current} (no inodes left)" if _without_inodes(current) else current
     file = ProgressFile(directory, step.id)
     progress = file.read()
-    named = tuple(
-        dict.fromkeys(present.path(path) for path in _named(context, (arguments.defaultpath, current)))
-    )
+    linked = linked_roots(_named(context, ("/",)), arguments.defaultpath)
+    prefixes = (arguments.defaultpath, current, *(rule.old for rule in linked.rules))
+    named = tuple(dict.fromkeys(present.path(linked.path(path)) for path in _named(context, prefixes)))
     for root in _order(arguments, progress):
-        replacement = _Replacement(step, arguments, context, current, root, named)
+        replacement = _Replacement(step, arguments, context, current, root, named, linked)
         try:
             report = replacement.run(file, progress)
         except (UnsuitableError, RecoveryError, OSError) as error:
@@ -72,7 +73,7 @@ def replace(
                 raise RecoveryError(f"moving into {root} was interrupted: {said(error)}") from None
             progress = Progress(rejected={**progress.rejected, root: said(error)})
             continue
-        result = _result(arguments, present, current, root, report, context, progress)
+        result = _result(arguments, replacement, report, progress)
         return msgspec.structs.replace(result, note=f"{place} -> {result.note}")
     reasons = "; ".join(f"{root}: {why}" for root, why in progress.rejected.items())
     raise RecoveryError(
@@ -104,6 +105,7 @@ class _Replacement(msgspec.Struct, frozen=True):
     current: str
     root: str
     named: tuple[str, ...]
+    linked: PathMap
 
     def run(self, file: ProgressFile, progress: Progress) -> Report:
         """Check the candidate and carry the files over. Raises UnsuitableError, RecoveryError, OSError."""
@@ -157,13 +159,11 @@ class _Replacement(msgspec.Struct, frozen=True):
 
     def _policy(self, source: Tree, target: Tree, repeat: bool, mirrored: tuple[Rel, ...]) -> Policy:
         context = self.context
-        rules = context.configuration.path_map
         workspace = context.configuration.workdir or context.workspace or context.task.workspace
-        place = (
-            mirror_plan.below(os.fsencode(self.current), os.fsencode(rules.path(workspace)))
-            if workspace
-            else None
-        )
+        place = None
+        if workspace:
+            present = context.configuration.path_map.path(self.linked.path(workspace))
+            place = mirror_plan.below(os.fsencode(self.current), os.fsencode(present))
         opened = (
             mirror_plan.below(root, path)
             for path in context.open_files
@@ -196,19 +196,15 @@ def _named(context: Context, prefixes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _result(
-    arguments: FilesystemReplace,
-    present: PathMap,
-    current: str,
-    root: str,
-    report: Report,
-    context: Context,
-    progress: Progress,
+    arguments: FilesystemReplace, replacement: _Replacement, report: Report, progress: Progress
 ) -> StepResult:
-    rules = present.with_rule(arguments.defaultpath, root)
-    added = PathMap().with_rule(arguments.defaultpath, root)
-    if current not in (arguments.defaultpath, root):
-        rules = rules.with_rule(current, root)
-        added = added.with_rule(current, root)
+    context, root = replacement.context, replacement.root
+    places = {arguments.defaultpath: root, replacement.current: root}
+    places |= {rule.old: root + rule.new[len(arguments.defaultpath) :] for rule in replacement.linked.rules}
+    rules, told = context.configuration.path_map, PathMap()
+    for old, new in places.items():
+        if old != new:
+            rules, told = rules.with_rule(old, new), told.with_rule(old, new)
     configuration = msgspec.structs.replace(
         context.configuration, version=context.configuration.version + 1, path_map=rules
     )
@@ -220,7 +216,7 @@ def _result(
     ]
     return StepResult(
         configuration=configuration,
-        dependents=Configuration(path_map=added),
+        dependents=Configuration(path_map=told),
         signal=arguments.signal,
         note="; ".join(parts),
     )

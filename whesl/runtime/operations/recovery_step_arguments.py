@@ -6,7 +6,6 @@ value of a ``${capture}`` is known only when an exception is raised.
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +15,7 @@ import msgspec
 from whesl.language.compiler.operation_signatures import OPERATIONS, mebibytes, shell_operator
 from whesl.language.signals import signal_number
 from whesl.language.spec import Operation
+from whesl.model.pathmap import normal
 
 
 def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def absolute(name: str, path: Any) -> str:
         raise ValueError(f"{name} must not contain '..': {path!r}")
     if not path.strip("/") and name != "workdir":
         raise ValueError(f"{name} cannot be the root directory")
-    return "/" + posixpath.normpath(path).lstrip("/")
+    return normal(path)
 
 
 def _many(value: Any) -> bool:

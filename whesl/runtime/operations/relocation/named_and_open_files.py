@@ -12,13 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.model.pathmap import absolute
+from whesl.model.pathmap import NAME, absolute, below, normal, paths_in_text
 
-# Characters inside a path in scripts and arguments, as in whesl.model.pathmap; others are boundaries.
-_NAME = r"A-Za-z0-9._\-+@%~"
 # Variables that the system and the resource manager set; their values do not name the task's data.
 _SYSTEM = re.compile(r"HOME|PWD|OLDPWD|SHLVL|_|(?:SLURM|SLURMD|SBATCH|SRUN|FLUX|PMI|PMIX|PRTE|WHESL)_.*")
-_UPWARD = re.compile(rf"(?<![{_NAME}/$}}])(?:\./)*\.\.(?:/[{_NAME}]*)*")
+_UPWARD = re.compile(rf"(?<![{NAME}/$}}])(?:\./)*\.\.(?:/[{NAME}]*)*")
 
 
 def named_paths(
@@ -40,26 +38,24 @@ def named_paths(
         environment: variables whose values count, except HOME and the resource manager's variables, which
             often name whole trees that the task does not use.
         cwd: working directory, absolute or "".
-        prefixes: absolute paths.
+        prefixes: absolute paths; "/" for all that the task names.
     """
-    roots = sorted({posixpath.normpath(prefix) for prefix in prefixes if prefix.startswith("/")}, key=len)
+    roots = {normal(prefix) for prefix in prefixes if prefix.startswith("/")}
     if not roots:
         return ()
-    union = "|".join(re.escape(root) for root in reversed(roots))
-    # A root "/" is a mistake of the user; the pattern then matches all absolute paths.
-    pattern = re.compile(rf"(?<![{_NAME}/])(?:{union})(?:/[{_NAME}/]*|(?![{_NAME}]))")
+    pattern = paths_in_text(roots)
     candidates: list[str] = [cwd] if cwd.startswith("/") else []
     values = [value for name, value in environment.items() if not _SYSTEM.fullmatch(name)]
     whole = [value for argument in command for value in (argument, argument.partition("=")[2])]
     whole += values
     candidates += [value for value in whole if value.startswith("/") and ":" not in value]
-    if not any(_below(root, cwd) for root in roots):
+    if not any(below(root, cwd) for root in roots - {"/"}):
         candidates += [absolute(argument.rpartition("=")[2], cwd) for argument in command]
     for text in (*command, script, *values):
         candidates += pattern.findall(text)
         if cwd.startswith("/"):
             candidates += [posixpath.join(cwd, found) for found in _UPWARD.findall(text)]
-    found = {path for path in map(_normal, candidates) if path and any(_below(root, path) for root in roots)}
+    found = {path for path in map(_normal, candidates) if path and any(below(root, path) for root in roots)}
     return tuple(sorted(found))
 
 
@@ -69,11 +65,7 @@ def _normal(path: str) -> str:
         os.fsencode(path)
     except UnicodeEncodeError:
         return ""
-    return "" if "\0" in path else "/" + posixpath.normpath(path).lstrip("/")
-
-
-def _below(root: str, path: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")
+    return "" if "\0" in path else normal(path)
 
 
 class OpenFiles(msgspec.Struct, frozen=True, kw_only=True):
