@@ -304,7 +304,8 @@ ELSEWHERE = (
         GRAPH,
         "none: `whesl run Snakefile`; or `shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
         "tests/managers/workflow",
-        "a hang, a lost node (tried on a real Slurm, in no test); not the rest: the paths stand in the Snakefile, which no "
+        "a hang, a lost node (tried on a real Slurm, in no test); a full disk where the study's directory lies on it "
+        "(tried with a job's command on one host, in no test), and else not: the paths stand in the Snakefile, which no "
         "recovery changes",
     ),
     Elsewhere(
