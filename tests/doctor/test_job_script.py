@@ -96,6 +96,11 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("srun ./a | tail -n 9", 'LOG "FATAL" stdout', None),
         ("srun ./a | grep -v WARN", 'LOG "WARN: hot" stdout', "ESL096"),
         ("srun ./a | grep -v WARN", 'LOG "ERROR" stdout', None),
+        ("srun ./a | sed 's/FATAL/bad/'", 'LOG "FATAL: x" stdout', "ESL096"),
+        ("srun ./a | sed 's/FATAL/- FATAL/'", 'LOG "FATAL: x" stdout', None),
+        ("srun ./cp2k.psmp -i a -o a.out", "SILENCE TIMEOUT 60", "ESL096"),
+        ("conda run -n x ./a", 'LOG "step" stdout TIMEOUT 60', "ESL096"),
+        ("conda run --no-capture-output -n x ./a", 'LOG "step" stdout TIMEOUT 60', None),
         ("srun ./a | tr A-Z a-z", 'LOG "FATAL" stdout', "ESL096"),
         ("srun ./a | sed 's/^/a> /'", 'MATCH "^FATAL" stdout', "ESL096"),
         ("srun ./a | sed 's/^/a> /'", 'MATCH "FATAL" stdout', None),
@@ -120,6 +125,8 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("mv a.nc old.nc\nsrun ./a\ncp a.nc ../keep/", 'OUTPUT "b.nc" MISSING', None),
         ("srun ./a\ntouch done.flag", 'OUTPUT "*.flag" EMPTY', "ESL096"),
         ("srun ./a\ntouch done.flag", 'OUTPUT "*.flag" MISSING', None),
+        ("echo x,y > a.csv\nsrun ./a >> a.csv", 'OUTPUT "a.csv" EMPTY', "ESL096"),
+        ("touch a.csv\nsrun ./a >> a.csv", 'OUTPUT "a.csv" EMPTY', None),
         ("srun ./a\ncp out.nc in.nc", 'OUTPUT "out.nc" OLDER THAN "in.nc"', "ESL096"),
         # streams
         ("srun ./a | grep step", 'LOG "step" stdout TIMEOUT 60', "ESL096"),
@@ -190,7 +197,18 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("srun ./a", 'PROGRESS "^(\\d+):\\d+:\\d+ step" stdout TIMEOUT 60', "ESL054"),
         ("srun ./a\ndate > in/last", 'OUTPUT "o.nc" OLDER THAN "in/*"', "ESL096"),
         ("date > in/now\nsrun ./a", 'OUTPUT "o.nc" OLDER THAN "in/*"', None),
+        ("nvidia-smi -l 5 &\nsrun ./a", "SILENCE TIMEOUT 60", "ESL096"),
+        ("nvidia-smi -l 5 > g.log &\nsrun ./a", "SILENCE TIMEOUT 60", None),
+        ("for f in *.c; do ./a -v $f; done", 'PROGRESS "step (\\d+)" stdout TIMEOUT 60', "ESL096"),
+        ("for f in *.c; do ./a -v $f; done", 'LOG "step" stdout TIMEOUT 60', None),
+        ("./a > a.log\n./b > b.log", 'LOG "step" file "b.log" TIMEOUT 60', "ESL096"),
+        ("./a > a.log\n./b > b.log", 'LOG "step" file "b.log" TIMEOUT 60 WARMUP 300', None),
         # ends
+        ("for f in *.c; do ./a $f; done", "EXIT CODE 1", "ESL096"),
+        ("for f in *.c; do ./a $f || exit 1; done", "EXIT CODE 1", None),
+        ("srun ./a\n[ -s err.txt ] && cat err.txt", "EXIT CODE 1", "ESL096"),
+        ("srun ./a || exit 3\ngrep -q bad a.log && exit 4\nexit 0", "EXIT CODE 4", None),
+        ("eval $(conda shell.bash hook)\nsrun ./a\ndate", "EXIT CODE 1", "ESL096"),
         ("if ! srun ./a; then date >> log; fi", "EXIT CODE 1", "ESL096"),
         ("if ! srun ./a; then date >> log; false; fi", "EXIT CODE 1", None),
         ("if ! srun ./a; then exit 1; fi", "EXIT CODE 139", "ESL096"),
@@ -234,7 +252,7 @@ study:
         ("run", "EXIT CODE 4", "ESL096"),
         ("mesh", "EXIT CODE 3", None),
         ("*", "EXIT CODE 4", None),
-        ("mesh", "SILENCE TIMEOUT 3600", "ESL094"),
+        ("mesh", 'LOG "cell" stderr TIMEOUT 3600', "ESL094"),
         ("run", "SILENCE TIMEOUT 3600", None),
         ("*", "SILENCE TIMEOUT 400", "ESL094"),
     ],
@@ -299,6 +317,32 @@ def test_steps(tmp_path: Path, body: str, step: str, code: str | None) -> None:
     script = f"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --time=1:00:00\n#SBATCH --mem=8G\n{body}\n"
     rules = f"{LOST}\n{RECOVER}{'' if ' ' in step.split('{')[0].strip() else 'JOB '}{step}"
     assert found(tmp_path, script, rules) == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("set -e\nmkdir out\nsrun ./a", True),
+        ("set -e\nmkdir -p out\nsrun ./a", False),
+        ("mkdir out\nsrun ./a", False),
+        ("set -e\n[ -d out ] || mkdir out\nsrun ./a", False),
+        ("set -e\nrm -rf out\nmkdir out\nsrun ./a", False),
+        ("set -e\nmkdir out.$$\nsrun ./a", False),
+        ("set -e\ncd $(mktemp -d)\nmkdir out\nsrun ./a", False),
+        ("set -e\ntrap 'rm -rf out' EXIT\nmkdir out\nsrun ./a", False),
+        ("set -e\nmv a.in work/\nsrun ./a work/a.in", True),
+        ("set -e\nln -s /data/in in\nsrun ./a in", True),
+        ("set -e\nln -sf /data/in in\nsrun ./a in", False),
+        ("rm -rf ckpt\nsrun ./a --checkpoint-dir ckpt", True),
+        ("rm -rf tmp\nsrun ./a --checkpoint-dir ckpt", False),
+        ("if [ -e busy ]; then exit 0; fi\ntouch busy\nsrun ./a\nrm busy", True),
+        ("if [ -e done ]; then exit 0; fi\nsrun ./a\ntouch finished", False),
+    ],
+)
+def test_what_a_second_attempt_finds(tmp_path: Path, body: str, told: bool) -> None:
+    rules = f"{LOST}\n{RECOVER}JOB NODE.REPLACE"
+    codes = found(tmp_path, f"#!/bin/bash\n#SBATCH -N 2\n{body}\n", rules)
+    assert codes == (["ESL096"] if told else [])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from whesl.doctor.job_script import ends, files, lines, recoveries, streams, timers
+from whesl.doctor.job_script import again, ends, files, lines, recoveries, streams, timers
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.detections.base import Kind
 from whesl.language.spec import ExceptionSpec, RecoveryStep
@@ -34,6 +34,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     timers.waits_too_long,
     timers.kept_going,
     timers.stands_still,
+    timers.written_late,
     ends.hidden,
     ends.trapped,
     ends.changed,
@@ -43,7 +44,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     streams.other_nodes,
 )
 # Those of them that find what harms each single job.
-_HARMFUL = {lines.printed, lines.ends_torchrun, timers.kept_going}
+_HARMFUL = {lines.printed, lines.ends_torchrun, timers.kept_going, timers.stands_still, timers.written_late}
 # Checks of a recovery step, in the same way.
 STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.undone,
@@ -54,6 +55,7 @@ STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.other_trigger,
     recoveries.of_another_manager,
     recoveries.removes_what_is_needed,
+    again.fails_again,
 )
 
 

@@ -11,7 +11,7 @@ import itertools
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import tree_sitter
@@ -20,43 +20,20 @@ import tree_sitter_bash
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
 
 _PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-_LAUNCHERS = {
-    "srun",
-    "mpirun",
-    "mpiexec",
-    "jsrun",
-    "aprun",
-    "torchrun",
-    "python",
-    "python3",
-    "julia",
-    "Rscript",
-    # programs that start others
-    "timeout",
-    "stdbuf",
-    "nice",
-    "numactl",
-    "taskset",
-    "unbuffer",
-    "accelerate",
-    "deepspeed",
-    "ibrun",
-    "apptainer",
-    "singularity",
-    "docker",
-    "podman",
-    # applications that scripts call without a launcher
-    "lmp",
-    "gmx",
-    "namd2",
-    "namd3",
-    "pw.x",
-    "vasp_std",
-    "g16",
-}
+# Commands of the shell and of systems that prepare, copy and show things; all others are the user's programs.
+_TOOLS = re.compile(
+    r"[.:\[]|\[\[|alias|awk|basename|bc|break|builtin|cat|cd|chgrp|chmod|chown|clear|conda|continue|cp|curl|cut|"
+    r"date|declare|df|dirname|dirs|disown|du|echo|egrep|enable|env|eval|exit|export|expr|false|fg|fgrep|"
+    r"file|free|getopts|git|grep|groups|gunzip|gzip|hash|head|hostname|id|install|jobs|kill|let|ln|"
+    r"local|logger|logout|ls|lscpu|mamba|md5sum|mkdir|mkfifo|mktemp|ml|module|mount|mv|nl|nproc|numfmt|"
+    r"nvidia-smi|od|paste|popd|printenv|printf|ps|pushd|pwd|read|readlink|readonly|realpath|return|rm|"
+    r"rmdir|rsync|scp|sed|seq|set|sha256sum|shift|shopt|sleep|sort|source|spack|split|stat|sync|tac|"
+    r"tail|tar|tee|test|touch|tr|trap|true|ts|type|ulimit|umask|unalias|uname|uniq|unset|unzip|uptime|"
+    r"wait|wc|wget|which|whoami|xz|zcat|zip|sbatch|qsub|bsub|condor_submit|sacct|scancel|scontrol|sinfo|"
+    r"squeue|sstat"
+)
 # Commands before the name of a program.
 _BEFORE = {"exec", "time", "nohup", "command", "env"}
-_PIPEFAIL = re.compile(r"^\s*set\s.*pipefail", re.MULTILINE)
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _FIRST_DIRECTORY = re.compile(r"^\$(?:SLURM_SUBMIT_DIR|\{SLURM_SUBMIT_DIR\}|PBS_O_WORKDIR)(?=/|$)/?")
 _MOST = 10_000  # commands of a script: functions that call each other can make any number of them
@@ -98,20 +75,17 @@ class Loop(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a command stands, and what hides its status where that is sure.
+    """Where a command stands.
 
-    With ``judged``, the script decides by the command's status; with ``captured``, a variable gets its
-    output; a ``dead`` one stands behind an ``exit`` that always runs. ``arms`` are the branches around it:
-    the number of the statement, and of the branch in it.
+    With ``captured``, a variable gets its output; a ``dead`` one stands behind an ``exit`` that always runs.
+    ``arms`` are the branches around it: the number of the statement, and of the branch in it.
     """
 
     output: Output = Output()
     always: bool = True
     background: bool = False
-    judged: bool = False
     captured: bool = False
     loop: Loop | None = None
-    hidden_by: str = ""
     dead: bool = False
     arms: tuple[tuple[int, int], ...] = ()
 
@@ -139,46 +113,44 @@ class Command(NamedTuple):
     @property
     def program(self) -> bool:
         """Whether it is a program of the user's, or starts one."""
-        name = self.words[0]
-        return name in _LAUNCHERS or ("/" in name and not name.startswith(("/bin/", "/usr/bin/")))
+        return is_program(self.words[0])
 
 
-class Script(NamedTuple):
-    """What a script consists of.
-
-    Attributes:
-        commands: its commands; those of a function stand where the function is called.
-        last: the words of its last statement; empty when that is no plain command.
-    """
-
-    commands: tuple[Command, ...]
-    last: tuple[str, ...]
+def is_program(name: str) -> bool:
+    """Whether the first word of a command is a program of the user's, or starts one."""
+    tool = posixpath.basename(name) if name.startswith(("/bin/", "/usr/bin/")) else name
+    return _TOOLS.fullmatch(tool) is None and re.match(r"[\w./~$-]", name) is not None
 
 
-def read(text: str) -> Script | None:
-    """Return the commands of a script; None where the grammar finds an error, or there are too many to read.
+def parsed(text: str) -> tree_sitter.Node | None:
+    """Return the statements of a script, None where the grammar finds an error."""
+    root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
+    return None if root.has_error else root
+
+
+def read(text: str) -> tuple[Command, ...] | None:
+    """Return the commands of a script, those of a function where it is called.
+
+    None where the grammar finds an error, or there are too many to read.
 
     Args:
         text: the script.
     """
-    root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
-    if root.has_error:
+    root = parsed(text)
+    if root is None:
         return None
-    statements = [each for each in root.named_children if each.type != "comment"]
-    last = _words(statements[-1], {}) if statements and statements[-1].type == "command" else ()
     try:
-        commands = tuple(itertools.islice(_Reader(root, bool(_PIPEFAIL.search(text))).read(), _MOST + 1))
+        commands = tuple(itertools.islice(_Reader(root).read(), _MOST + 1))
     except RecursionError:
         return None
-    return Script(commands, last) if len(commands) <= _MOST else None
+    return commands if len(commands) <= _MOST else None
 
 
 class _Reader:
     """Reads the statements of a script in their order; keeps the directory and the streams after ``exec``."""
 
-    def __init__(self, root: tree_sitter.Node, pipefail: bool) -> None:
+    def __init__(self, root: tree_sitter.Node) -> None:
         self._root = root
-        self._pipefail = pipefail
         self._directories = [""]
         self._default = Output()
         self._ended = False
@@ -186,17 +158,17 @@ class _Reader:
         self._functions: dict[str, tree_sitter.Node] = {}
         self._constants: dict[str, str] = {}
         assigned: list[tuple[str, tree_sitter.Node]] = []
-        for node in _descendants(root):
+        for node in descendants(root):
             name = node.child_by_field_name("name") or node.child_by_field_name("variable")
             if node.type == "function_definition" and name is not None:
-                self._functions[_text(name)] = node.named_children[-1]
+                self._functions[text_of_node(name)] = node.named_children[-1]
             elif node.type in ("variable_assignment", "for_statement") and name is not None:
-                assigned.append((_text(name), node))
+                assigned.append((text_of_node(name), node))
         times = Counter(variable for variable, _ in assigned)
         for variable, node in assigned:
             value = node.child_by_field_name("value")
             once = node.type == "variable_assignment" and times[variable] == 1
-            made = _text(value, self._constants) if once and value is not None else "$"
+            made = text_of_node(value, self._constants) if once and value is not None else "$"
             if "$" not in made or made.startswith("$(mktemp"):
                 self._constants[variable] = made
 
@@ -219,8 +191,8 @@ class _Reader:
 
     def _command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._captured(node, place._replace(captured=True))
-        words = _words(node, self._constants)
-        before = [_text(each, self._constants) for each in node.named_children]
+        words = words_of(node, self._constants)
+        before = [text_of_node(each, self._constants) for each in node.named_children]
         before = before[: before.index(words[0])] if words and words[0] in before else before
         if words in (("exec",), ()):
             if words and place.always:
@@ -244,16 +216,16 @@ class _Reader:
         yield Command(words, place._replace(output=Output(*map(self._placed, output))), "", tuple(before))
 
     def _declaration_command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        words = tuple(_text(each, self._constants) for each in node.children)
-        yield from self._captured(node, place._replace(captured=True, hidden_by=words[0]))
+        words = tuple(text_of_node(each, self._constants) for each in node.children)
+        yield from self._captured(node, place._replace(captured=True))
         yield Command(words, place)
 
     def _variable_assignment(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._captured(node, place._replace(captured=True))
-        yield Command(("declare", _text(node, self._constants)), place)
+        yield Command(("declare", text_of_node(node, self._constants)), place)
 
     def _captured(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        for each in _descendants(node):
+        for each in descendants(node):
             if each.type == "command_substitution":
                 for one in each.named_children:
                     yield from self._statement(one, place)
@@ -263,7 +235,7 @@ class _Reader:
         for each in node.children_by_field_name("redirect"):
             for one in each.named_children:
                 if one.type == "heredoc_body":
-                    given = _text(one)
+                    given = text_of_node(one)
                 elif one.type == "process_substitution":
                     for inner in one.named_children:
                         yield from self._statement(inner, place)
@@ -275,43 +247,32 @@ class _Reader:
 
     def _pipeline(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         stages = node.named_children
-        words = [_words(each, self._constants) for each in stages]
+        words = [words_of(each, self._constants) for each in stages]
         end = _redirected(stages[-1], place.output, self._constants).stdout
         if any(not each for each in words[1:]):  # a group or a loop reads the pipe
             end = Sink(UNKNOWN)
         for number, stage in enumerate(stages):
             last = number == len(stages) - 1
             sink = Sink(end.file, (*filter(None, words[number + 1 :]), *end.through))
-            by = "" if last or self._pipefail else " ".join(words[number + 1][:1])
             inner = place if last else place._replace(output=Output(sink, place.output.stderr))
-            yield from self._statement(stage, inner._replace(hidden_by=by or place.hidden_by))
+            yield from self._statement(stage, inner)
 
     def _list(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         first, behind = node.named_children[0], node.named_children[-1]
-        harmless = node.children[1].type == "||" and _words(behind, {})[:1] in (("true",), (":",), ("echo",))
         instead = node.children[1].type == "||"
-        hidden = place._replace(hidden_by=f"|| {_words(behind, {})[0]}") if harmless else place
-        hidden = hidden._replace(judged=place.judged or (instead and self._exits(behind)))
-        yield from self._statement(first, _arm(hidden, node, 0) if instead else hidden)
+        yield from self._statement(first, _arm(place, node, 0) if instead else place)
         other = place._replace(always=False)
         yield from self._statement(behind, _arm(other, node, 1) if instead else other)
 
-    def _exits(self, node: tree_sitter.Node) -> bool:
-        """Whether a statement, or a function that it calls, has an ``exit``."""
-        names = {_words(each, {})[:1] for each in (node, *_descendants(node)) if each.type == "command"}
-        called = [self._functions[name] for names_of in names for name in names_of if name in self._functions]
-        inside = [each for body in called for each in _descendants(body) if each.type == "command"]
-        return ("exit",) in names or any(_words(each, {})[:1] == ("exit",) for each in inside)
-
     def _negated_command(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        yield from self._statement(node.named_children[-1], place._replace(judged=True))
+        yield from self._statement(node.named_children[-1], place)
 
     def _if_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         conditions = {each.id for each in node.children_by_field_name("condition")}
         for number, each in enumerate(node.named_children):
             clause = number if each.type in ("elif_clause", "else_clause") else 0
             branch = _arm(place._replace(always=False), node, clause)
-            inner = place._replace(judged=True) if each.id in conditions else branch
+            inner = place if each.id in conditions else branch
             if each.type in ("elif_clause", "else_clause"):
                 for one in each.named_children:
                     yield from self._statement(one, inner)
@@ -331,7 +292,7 @@ class _Reader:
         self._ended = False
 
     def _for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        words = [_text(each, self._constants) for each in node.children_by_field_name("value")]
+        words = [text_of_node(each, self._constants) for each in node.children_by_field_name("value")]
         times = len(words)
         counter: tuple[tuple[str, str], ...] = ()
         if len(words) == 1 and (
@@ -339,7 +300,7 @@ class _Reader:
         ):
             first, last = counted[1] or counted[3] or "1", counted[2] or counted[4]
             times = max(0, int(last) - int(first) + 1)
-            counter = ((_text(node.child_by_field_name("variable") or node), last),)
+            counter = ((text_of_node(node.child_by_field_name("variable") or node), last),)
         elif any(set("$*?{") & set(each) for each in words):
             times = 0
         yield from self._loop(node, place._replace(always=place.always and times > 0), times, counter)
@@ -355,8 +316,8 @@ class _Reader:
     ) -> Iterator[Command]:
         slept = [
             found
-            for each in _descendants(node)
-            if each.type == "command" and (found := pause(_words(each, self._constants))) is not None
+            for each in descendants(node)
+            if each.type == "command" and (found := pause(words_of(each, self._constants))) is not None
         ]
         outer = place.loop or Loop(1, 0)
         loop = Loop(times * outer.times, sum(slept), (*outer.last, *counter))
@@ -391,29 +352,30 @@ def pause(words: Sequence[str]) -> float | None:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] if found else None
 
 
-def _descendants(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+def descendants(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """Yield all nodes below one, each before those below it."""
     for each in node.named_children:
         yield each
-        yield from _descendants(each)
+        yield from descendants(each)
 
 
-def _words(node: tree_sitter.Node, constants: dict[str, str]) -> tuple[str, ...]:
+def words_of(node: tree_sitter.Node, constants: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the name of the program and its arguments, of a command with or without redirections."""
     if node.type == "redirected_statement" and (body := node.child_by_field_name("body")) is not None:
-        return _words(body, constants)
+        return words_of(body, constants)
     if node.type != "command":
         return ()
     fields = [*node.children_by_field_name("name"), *node.children_by_field_name("argument")]
-    words = [_text(each, constants) for each in fields]
+    words = [text_of_node(each, constants) for each in fields]
     while words and (words[0] in _BEFORE or re.match(r"\w+=", words[0])) and len(words) > 1:
         del words[0]
     return tuple(words)
 
 
-def _text(node: tree_sitter.Node, constants: dict[str, str] | None = None) -> str:
+def text_of_node(node: tree_sitter.Node, constants: Mapping[str, str] | None = None) -> str:
     """Return a word without its quotation marks, with the values of constants."""
     if node.type in ("concatenation", "variable_assignment") and constants is not None:
-        return "".join(_text(each, constants) for each in node.children)
+        return "".join(text_of_node(each, constants) for each in node.children)
     text = (node.text or b"").decode(errors="surrogateescape")
     text = text[1:-1] if node.type in ("string", "raw_string") and len(text) > 1 else text
     if not constants or node.type == "raw_string":
@@ -430,18 +392,18 @@ def _redirected(node: tree_sitter.Node, output: Output, constants: dict[str, str
         if each.type != "file_redirect" or target is None:
             continue
         descriptor = each.child_by_field_name("descriptor")
-        number = _text(descriptor) if descriptor is not None else "1"
+        number = text_of_node(descriptor) if descriptor is not None else "1"
         operator, file = (
-            next((_text(c) for c in each.children if not c.is_named), ""),
-            _text(target, constants),
+            next((text_of_node(c) for c in each.children if not c.is_named), ""),
+            text_of_node(target, constants),
         )
         sink = Sink(file)
         if target.type == "process_substitution":
             inner = target.named_children[0]
             end = _redirected(inner, output, constants).stdout
             sink = (
-                Sink(end.file, (_words(inner, constants), *end.through))
-                if _words(inner, {})
+                Sink(end.file, (words_of(inner, constants), *end.through))
+                if words_of(inner)
                 else Sink(UNKNOWN)
             )
         if operator == ">&" and file in ("1", "2"):
@@ -464,7 +426,7 @@ def _by_option(words: tuple[str, ...], output: Output) -> Output:
         return Output(
             both if one in ("1", "3") else output.stdout, both if one in ("2", "3") else output.stderr
         )
-    screen = re.search(r"(?:^|[ /])lmp\S* (?:.* )?-sc(?:reen)? (\S+)", line)
+    screen = re.search(r"(?:^|[ /])(?:lmp\S* (?:.* )?-sc(?:reen)?|cp2k\S* (?:.* )?-o) (\S+)", line)
     if screen is not None:
         return output._replace(stdout=Sink(screen[1].replace("none", "/dev/null")))
     if words[0] != "srun":

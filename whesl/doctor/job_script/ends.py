@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Iterator
 
+from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import said
 from whesl.doctor.job_script.samples import filled, python
@@ -18,28 +19,37 @@ _OF_SHELL = 128  # a shell's status of a program that a signal ended is the sign
 
 
 def hidden(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find failures that the script hides: behind ``|| true``, in a pipe, in a trap."""
-    by, program = script.facts.hidden_by, script.facts.program
+    """Find failures that the script hides, and sound runs that end as if they had failed."""
+    codes, signals = watch.detection.ends()
     if not watch.detection.of_ends or watch.detection.promised() is not None:
         return
-    if by:
-        message = f"a failure of {program} is not seen: {by} hides its status"
-        hint = {"wait": "wait for each by its number: wait $pid"}.get(by, "")
-        if by.startswith("||"):
-            hint = f"leave {by} out"
-        elif by in ("local", "export", "declare", "readonly"):
-            hint = f"write {by} on a line of its own, before the assignment"
-        hint = hint or "write set -eo pipefail at the script's beginning"
-        yield Unfit("ESL096", message, hint, watch.span, "EXIT")
-    elif script.programs and _never_fails(script):
-        message = f"the script asks whether {program} fails, and ends with 0 all the same"
-        yield Unfit("ESL096", message, "write exit 1 in that branch", watch.span, "EXIT")
-    elif _ends_with(script, "EXIT") == 0:
-        message = "the script's trap of EXIT ends with exit 0 in all cases: no failure is seen"
-        yield Unfit("ESL096", message, "keep the status: rc=$?, and exit $rc", watch.span, "EXIT")
+    program = script.facts.program or (script.programs[0].words[0] if script.programs else "")
+    looped = not re.search(r"\b(?:break|exit|return)\b", script.shell) and any(
+        x.place.loop for x in script.programs
+    )
+    if script.ends == {0}:
+        message = f"a failure of {program} is not seen: the script ends with 0 all the same"
+        yield Unfit("ESL096", message, _seen_by(script.shell), watch.span, "EXIT")
     elif _caught(script):
         message = "the script's Python catches every error, and ends with 0"
         yield Unfit("ESL096", message, "write sys.exit(1) in its except", watch.span, "EXIT")
+    elif statuses.TESTED in statuses.sound_ends(script.shell) and (1 in codes or not (codes or signals)):
+        message = "a sound run ends with 1, too, where the script's last test finds nothing"
+        yield Unfit("ESL096", message, "write if ...; then ...; fi for it", watch.span, "EXIT")
+    elif looped and statuses.ends(script.shell, once=True) == {0}:
+        message = f"a failure of {program} is seen in the last round of its loop alone"
+        yield Unfit("ESL096", message, "write || exit 1 behind it", watch.span, "EXIT")
+
+
+def _seen_by(shell: str) -> str:
+    """Return what is to be written so that failures end a script with another status than 0."""
+    for options in (["pipefail"], ["errexit"], ["errexit", "pipefail"]):
+        if statuses.ends(shell, options=options) != {0}:
+            words = f"-{'e' * ('errexit' in options)}{'o pipefail' * ('pipefail' in options)}"
+            return f"write set {words} at the script's beginning"
+    if re.search(r"^\s*wait\s*$", shell, re.MULTILINE):
+        return "wait for each by its number: wait $pid"
+    return "keep the status: rc=$? behind the program, and exit $rc at the end"
 
 
 def trapped(script: JobScript, watch: Watch) -> Iterator[Unfit]:
@@ -70,9 +80,9 @@ def changed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         message = "timeout ends with 124 when the time is over"
         yield Unfit("ESL096", message, "write EXIT CODE 124", watch.span, "EXIT")
         return
-    statuses = _statuses(script)
-    if statuses is not None and not statuses & wanted:
-        ends = ", ".join(map(str, sorted(statuses - {0}))) or "0 alone"
+    known, sound = _known(script), statuses.sound_ends(script.shell)
+    if known - {0} and not (known | sound) & {*wanted, statuses.ANY}:
+        ends = ", ".join(map(str, sorted(known - {0})))
         message = f"a failure of {script.programs[0].words[0]} ends the script with {ends}"
         yield Unfit("ESL096", message, "let the script end with $?", watch.span, "EXIT")
 
@@ -80,7 +90,7 @@ def changed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 def taken(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find statuses before each of which the script prints a line that raises another exception."""
     wanted, _ = watch.detection.ends()
-    if not wanted or not watch.exception.steps or _statuses(script) is None:
+    if not wanted or not watch.exception.steps or not _known(script):
         return
     ends = [n for n, each in enumerate(script.commands) if each.name == "exit" and _status(each) in wanted]
     before = [script.commands[number - 1] for number in ends if number]
@@ -100,25 +110,10 @@ def taken(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             return
 
 
-def _never_fails(script: JobScript) -> bool:
-    """Whether each program's failure is asked for, and no command of the script makes a failure of it."""
-    ends = r"\b(?:exit|false|return|exec|kill|trap|scancel|scontrol)\b|\$\?"
-    asked = all(each.place.judged for each in script.programs)
-    return (
-        asked
-        and re.search(ends, "\n".join(x for x in script.lines if not x.lstrip().startswith("#"))) is None
-    )
-
-
-def _statuses(script: JobScript) -> set[int] | None:
-    """Return the statuses with which the script ends, None where a program's own may come out."""
-    programs = script.programs
-    if not programs or any(not (each.place.judged or each.place.hidden_by) for each in programs):
-        return None
-    ends = [_status(each) for each in script.commands if each.name == "exit"]
-    if not ends or None in ends or re.search(r"\btrap\b|\breturn\b|\bexec\b|\bkill\b", script.text):
-        return None
-    return {0, *(status for status in ends if status is not None)}
+def _known(script: JobScript) -> set[int]:
+    """Return the statuses with which the script ends, empty where a program's own may come out."""
+    known = {each for each in script.ends if isinstance(each, int)}
+    return known if len(known) == len(script.ends) else set()
 
 
 def _status(command: Command) -> int | None:

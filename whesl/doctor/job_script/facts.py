@@ -1,4 +1,4 @@
-"""What a shell script does with its programs' output and exit status, as far as its text tells. Pure."""
+"""What a shell script does with its programs' output, as far as its text tells. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,7 @@ import msgspec
 from whesl.doctor.job_script import commands as script_commands
 from whesl.doctor.job_script.commands import OWN, UNKNOWN, Command, Output, Sink
 
-_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k)?sh(?:\s+(.*))?")
-# Commands that hardly fail: a script that ends with one ends with status 0.
-_SOUND = {"echo", "printf", "date", "sleep", "wait", "true", ":", "ls", "touch", "hostname"}
-_ERREXIT = re.compile(r"^\s*set\s.*(?:-\w*e\w*\b|errexit)", re.MULTILINE)
-# A script that looks at the status of a command, or decides on its own.
-_ASKS = re.compile(r"\$\?|PIPESTATUS|\btrap\b|^\s*exit\b|\bwait\s+[-\"$%\d]", re.MULTILINE)
+_SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k)?sh(?:\s.*)?")
 _LONGEST = 200  # characters of a path that is looked for among a script's words
 
 
@@ -31,7 +26,6 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
         made: the directories that it makes, or names to its programs.
         program: the last program that always runs, as its first two words; "" when no program always runs.
         output: where all its programs send their output; ``UNKNOWN`` where they differ.
-        hidden_by: the command that hides the failures of its programs from the script's status, "" for none.
     """
 
     commands: tuple[Command, ...] = ()
@@ -41,7 +35,6 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
     made: frozenset[str] = frozenset()
     program: str = ""
     output: Output = Output()
-    hidden_by: str = ""
 
 
 def read(text: str) -> ScriptFacts:
@@ -52,29 +45,25 @@ def read(text: str) -> ScriptFacts:
     """
     shell = _SHELL.fullmatch(text.partition("\n")[0].rstrip())
     script = script_commands.read(text) if shell is not None else None
-    if shell is None or script is None:
+    if script is None:
         return ScriptFacts()
-    commands = tuple(each for each in script.commands if not each.place.dead)
+    commands = tuple(each for each in script if not each.place.dead)
     always = [each for each in commands if each.place.always]
     programs = [each for each in always if each.program]
     facts = ScriptFacts(
         commands=commands,
-        dead=tuple(each for each in script.commands if each.place.dead),
+        dead=tuple(each for each in script if each.place.dead),
         printed=_printed(always, text),
         written=_written(always),
         made=frozenset(_made(commands)),
     )
     if not programs:
         return facts
-    stops = _ERREXIT.search(text) or re.search(r"-\w*e", shell[1] or "") or _ASKS.search(text)
-    ends = script.last[0] if script.last and script.last[0] in _SOUND and not stops else ""
-    hidden = [each.place.hidden_by or ("" if each.place.judged else ends) for each in programs]
     seen = [each.place.output for each in programs if not each.place.captured]
     return msgspec.structs.replace(
         facts,
         program=" ".join(programs[-1].words[:2]),
         output=Output(*(_together(sinks) for sinks in zip(*seen, strict=True))) if seen else Output(),
-        hidden_by=hidden[-1] if all(hidden) and not _ASKS.search(text) else "",
     )
 
 

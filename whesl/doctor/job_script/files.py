@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.facts import said
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner, value
 from whesl.language.detections.base import Broken, Promise
 from whesl.language.pattern_and_stream_records import Stream
@@ -138,6 +140,16 @@ def spoilt(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         if why:
             message = f"{' '.join(each.words[:3])[:60]} in the script {why}"
             yield Unfit("ESL096", message, "promise what is there at its end", watch.span, promise.path)
+            return
+    before = itertools.takewhile(lambda each: not each.program, script.commands)
+    for each in (one for one in before if one.place.always):
+        begun = each.place.output.stdout.file if said(each) else ""
+        files = each.words[1:] if each.name == "touch" and promise.broken is Broken.MISSING else (begun,)
+        if promise.broken in (Broken.EMPTY, Broken.MISSING) and any(_is(x, promise.path) for x in files if x):
+            message = f"{each.name} in the script makes it before any program begins"
+            yield Unfit(
+                "ESL096", message, "look for a line that the program writes", watch.span, promise.path
+            )
             return
 
 

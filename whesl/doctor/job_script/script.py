@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from whesl.doctor.job_script import facts as script_facts
+from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import ScriptFacts
 from whesl.doctor.job_script.samples import Sample, samples
@@ -85,6 +86,11 @@ class JobScript:
     def programs(self) -> list[Command]:
         """The user's programs, those in branches, too."""
         return [each for each in self.commands if each.program]
+
+    @functools.cached_property
+    def ends(self) -> frozenset[int | str]:
+        """The statuses with which it ends when one of its programs fails; empty where they are not known."""
+        return frozenset(statuses.ends(self.shell) or ())
 
     @functools.cached_property
     def limit(self) -> float | None:

@@ -35,6 +35,7 @@ _BLOCKS = {
     "gawk": r".*fflush.*",
     "mawk": r".*fflush.*|-W|interactive",
 }
+_LIVE = {"--no-capture-output", "--live-stream"}  # conda run hands lines on at once
 _BUFFERED_SECONDS = 1800  # a timer so long is not met by a program that prints its output in blocks
 _LOWER = re.compile(r"tr \W*(?:A-Z|:upper:)\W* \W*(?:a-z|:lower:)\W*")
 # Lines on standard error that are not a program's own, and one that a program prints there.
@@ -60,7 +61,7 @@ def sent_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     patterns, stream = (reads.patterns, reads.source.stream) if reads else ((), Stream.OUTPUT)
     stdout, stderr = script.facts.output
-    both = stdout if not stderr.own and stderr.file != UNKNOWN else stderr
+    both = stdout if reads is None or (not stderr.own and stderr.file != UNKNOWN) else stderr
     sink = {Stream.STDOUT: stdout, Stream.STDERR: stderr}.get(stream, both)
     if sink.own or sink.file == UNKNOWN or script.names(patterns):
         return
@@ -104,6 +105,12 @@ def buffered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     file = reads.source.path if reads is not None else None
     if reads is None or reads.source.stream not in (Stream.STDOUT, Stream.FILE):
+        return
+    if any(each.words[:2] == ("conda", "run") and not _LIVE & {*each.words} for each in script.always):
+        hint = "write conda run --no-capture-output"
+        yield Unfit(
+            "ESL096", "conda run keeps all output until its end", hint, watch.span, reads.patterns[0].text
+        )
         return
     own = {each.command for each in python(script.commands)}
     lines = [each for each in script.samples if any(found_in(p, each.text) for p in reads.patterns)]
@@ -230,6 +237,16 @@ def _loss(words: Sequence[str], patterns: Sequence[Pattern], timed: bool) -> str
         if plain and not any(re.fullmatch(r"-\w*[vicoflqLABC]\w*|--.*", x) for x in options):
             other = not any(texts[0] in each.text or each.text in texts[0] for each in patterns)
             return f"hands on only lines with {texts[0]!r}" if other else ""
+    put = (
+        re.fullmatch(r"s(\W)([\w :=-]+)\1([^\\&]*)\1g?", texts[0])
+        if name == "sed" and len(texts) == 1
+        else None
+    )
+    if put and not any(
+        each.regex or put[2] not in each.text or each.text in each.text.replace(put[2], put[3])
+        for each in patterns
+    ):
+        return f"writes {put[3]!r} in place of {put[2]!r}"
     if _LOWER.fullmatch(" ".join(words)):
         capitals = all(re.search("[A-Z]", re.sub(r"\\.|\(\?.*", "", each.text)) for each in patterns)
         return "makes all letters small" if capitals else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whesl.doctor.job_script import commands as script_commands
 from whesl.doctor.job_script import facts as script_facts
+from whesl.doctor.job_script.commands import Loop
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Reads
@@ -57,6 +58,8 @@ def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             ["what date prints"] if each.name in _PRINTERS and each.place.output.stdout.own else []
         )
         loop = each.place.loop
+        if loop is None and each.place.output.stdout.own and _MONITORS.search(" ".join(each.words)):
+            lines, loop = ["what " + each.name + " shows"], Loop(0, 1)
         resets = lines if reads is None else [x for x in lines if any(found_in(p, x) for p in patterns)]
         if resets and loop is not None and 0 < loop.pause < timer[0]:
             message = f"a loop of the script in the background prints {resets[0][:40]!r} all the time"
@@ -75,6 +78,11 @@ def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         yield Unfit("ESL094", message, "write more seconds, or a longer WARMUP", watch.span, "TIMEOUT")
 
 
+# Commands that print again and again until they are ended.
+_MONITORS = re.compile(
+    r"nvidia-smi\b.* (?:-l|--loop|-lms)|nvidia-smi [dp]mon|^(?:[vi]|mp|pid|d)stat\b.* \d+|^sar\b.* \d+"
+    r"|^free\b.* -s|^top\b.* -\w*b|^tail\b.* -\w*[fF]|^watch\b|^ping\b"
+)
 # Commands that print at each call, whatever the program does.
 _PRINTERS = {
     "date",
@@ -93,7 +101,9 @@ _PRINTERS = {
 
 
 def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find numbers that do not rise: the whole seconds of a run that is shorter than one."""
+    """Find numbers that do not rise: whole seconds of a run that is shorter, a count that begins anew."""
+    looped = [each for each in script.programs if each.place.loop is not None and not each.place.background]
+    again = [each for each in looped if each.place.loop is not None and each.place.loop.times != 1]
     reads: Reads | None = watch.detection.reads()
     patterns: tuple[Pattern, ...] = reads.patterns if reads is not None and watch.detection.rises else ()
     for pattern in patterns:
@@ -103,3 +113,21 @@ def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             message = f"{ends[0].strip()!r} ends before 1: the digits before the point stay 0"
             yield Unfit("ESL054", message, r"write ([0-9.e+-]+) for the number", watch.span, pattern.text)
             return
+        if again and again == script.programs:
+            message = f"{again[0].words[0]} runs in a loop, and its number begins anew in each round"
+            hint = "write LOG or MATCH with TIMEOUT: any such line counts there"
+            yield Unfit("ESL096", message, hint, watch.span, pattern.text)
+            return
+
+
+def written_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find timers on a file that the script writes only behind another of its programs."""
+    reads, timer = watch.detection.reads(), watch.detection.timer()
+    file = reads.source.path if reads is not None else None
+    if timer is None or file is None or timer[1] or any(each.place.background for each in script.programs):
+        return
+    writers = [n for n, each in enumerate(script.programs) if file in [x.file for x in each.place.output]]
+    if writers and writers[0] > 0 and script.programs[0].place.always:
+        first = " ".join(script.programs[0].words[:2])[:40]
+        message = f"{file} is written only behind {first}, and the timer runs from the beginning"
+        yield Unfit("ESL096", message, "write WARMUP with the seconds before it", watch.span, file)

@@ -1,0 +1,102 @@
+"""Checks of restarts: what a script has done in its first attempt is there when the script runs again."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.script import JobScript, Unfit
+from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
+
+_ERREXIT = re.compile(r"^\s*set\s.*(?:-\w*e\w*\b|errexit)|^#!.*\s-\w*e", re.MULTILINE)
+# Paths that are others in each attempt.
+_NEW = re.compile(r"\$\$|\$\(|`|RANDOM|WHESL_|[*?]")
+_SAVED = re.compile(r"ckpt|check-?point|restart|resume|\bchk", re.IGNORECASE)
+
+
+def fails_again(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find commands that succeed in a first attempt alone, or remove what a restart goes on from."""
+    restarts = step.resource in (ResourceKind.JOB, ResourceKind.NODE) and step.operation == Operation.REPLACE
+    if not restarts or step.entity is Entity.DEPENDENT_JOB or "command" in step.arguments:
+        return
+    why = _removed(script) or _locked(script) or (_not_twice(script) if _stops(script) else "")
+    if why:
+        yield Unfit(
+            "ESL096", f"the script runs again from its beginning, and {why}", _HINT, step.span, "REPLACE"
+        )
+
+
+_HINT = "let the script ask what is there already, such as mkdir -p"
+
+
+def _stops(script: JobScript) -> bool:
+    """Whether a command that fails ends the script, and no trap clears up behind it."""
+    return _ERREXIT.search(script.shell) is not None and not re.search(r"\btrap\b", script.shell)
+
+
+def _before(script: JobScript) -> Iterator[Command]:
+    """Yield the commands before the first program, and those behind it that make directories."""
+    begun = False
+    for each in script.always:
+        begun = begun or each.program
+        if not each.place.arms and (not begun or each.name in ("mkdir", "git")):
+            yield each
+
+
+def _files(command: Command) -> list[str]:
+    return [posixpath.normpath(word) for word in command.words[1:] if not word.startswith("-")]
+
+
+def _not_twice(script: JobScript) -> str:
+    """Return which command fails in a second attempt, since the first has done it, or ""."""
+    gone: set[str] = set()
+    for each in _before(script):
+        options = " ".join(word for word in each.words[1:] if word.startswith("-"))
+        files = [file for file in _files(each) if not _NEW.search(file)]
+        said = " ".join(each.words)[:60]
+        if each.name in ("cd", "pushd") and _NEW.search(" ".join(each.words)):
+            return ""
+        if each.name == "rm":
+            gone |= {*files}
+        new = next((x for x in files if not any(f"{x}/".startswith(f"{one}/") for one in gone)), "")
+        if each.name == "mkdir" and new and not re.search(r"-\w*p|--parents", options):
+            return f"{said!r} fails: the directory is there"
+        if each.name == "ln" and new and "s" in options and "f" not in options and len(files) > 1:
+            return f"{said!r} fails: the link is there"
+        if each.name == "mv" and new and len(files) > 1 and files[0] not in script.facts.written:
+            return f"{said!r} fails: the file has been moved"
+        if each.words[:2] == ("git", "clone") and new:
+            return f"{said!r} fails: the directory is there"
+    return ""
+
+
+def _removed(script: JobScript) -> str:
+    """Return which command removes the checkpoints before the program can go on from them, or ""."""
+    for each in _before(script):
+        for file in _files(each) if each.name == "rm" else ():
+            used = any(
+                file in posixpath.normpath(word.rpartition("=")[2]).split("/")
+                for one in script.programs
+                for word in one.words[1:]
+            )
+            if _SAVED.search(file) and (
+                used or _SAVED.search(" ".join(w for x in script.programs for w in x.words))
+            ):
+                return f"{' '.join(each.words)[:60]!r} removes what it could go on from"
+    return ""
+
+
+def _locked(script: JobScript) -> str:
+    """Return which file of the first attempt makes the second one end at once, or ""."""
+    for each in script.always:
+        made = _files(each) if each.name == "touch" else [each.place.output.stdout.file]
+        for file in made:
+            test = rf"(?:\[\[?|test)\s+-[efs]\s+\"?{re.escape(file)}\"?\s*(?:\]\]?)?\s*(?:&&|;?\s*then)"
+            if (
+                re.search(rf"{test}(?:(?!\bfi\b).)*?\bexit\b", script.shell, re.DOTALL)
+                and "trap" not in script.shell
+            ):
+                return f"ends at once, since {file} is there"
+    return ""
