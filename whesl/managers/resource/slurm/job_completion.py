@@ -42,7 +42,7 @@ def main(job: str, status: str) -> int:
         job: the job's id.
         status: its exit status, as a shell gives it.
     """
-    # The job's end terminates its processes: this one, too, which has yet to say that slurmctld took the call.
+    # The end of the job terminates this process, too, which has yet to say that slurmctld took the call.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     asked = subprocess.run(
         ("scontrol", "--version"),
