@@ -328,6 +328,8 @@ def test_steps(tmp_path: Path, body: str, step: str, code: str | None) -> None:
         ("set -e\n[ -d out ] || mkdir out\nsrun ./a", False),
         ("set -e\nrm -rf out\nmkdir out\nsrun ./a", False),
         ("set -e\nmkdir out.$$\nsrun ./a", False),
+        ("set -e\nmkdir out.$SLURM_JOB_ID\nsrun ./a", True),
+        ("set -e\nD=/p/$(date +%s)\nmkdir $D\nsrun ./a", False),
         ("set -e\ncd $(mktemp -d)\nmkdir out\nsrun ./a", False),
         ("set -e\ntrap 'rm -rf out' EXIT\nmkdir out\nsrun ./a", False),
         ("set -e\nmv a.in work/\nsrun ./a work/a.in", True),

@@ -43,12 +43,14 @@ AROUND = (
 )
 
 
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.variant)])
 @pytest.mark.parametrize("outer", AROUND)
-def test_bash_ends_in_one_of_the_statuses(tmp_path: Path, outer: str) -> None:
+def test_bash_ends_in_one_of_the_statuses(tmp_path: Path, outer: str, step: int) -> None:
     program = tmp_path / "a"
     program.write_text("#!/bin/sh\nexit 77\n")
     program.chmod(0o755)
-    scripts = [f"#!/bin/bash\n{outer.format(inner.format('./a'))}\n" for inner in AROUND if inner != outer]
+    inside = AROUND[AROUND.index(outer) % step :: step]
+    scripts = [f"#!/bin/bash\n{outer.format(inner.format('./a'))}\n" for inner in inside if inner != outer]
     for number, script in enumerate(scripts):
         (tmp_path / f"{number}.sh").write_text(script)
     each = "for n in $(seq 0 $1); do bash $n.sh > /dev/null 2>&1; echo $?; done"

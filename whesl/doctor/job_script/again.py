@@ -11,8 +11,8 @@ from whesl.doctor.job_script.script import JobScript, Unfit
 from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 
 _ERREXIT = re.compile(r"^\s*set\s.*(?:-\w*e\w*\b|errexit)|^#!.*\s-\w*e", re.MULTILINE)
-# Paths that are others in each attempt.
-_NEW = re.compile(r"\$\$|\$\(|`|RANDOM|WHESL_|[*?]")
+# Paths that are, or may be, others in each attempt: with variables other than those of the job and its user.
+_NEW = re.compile(r"\$(?!\{?(?:SLURM_(?!RESTART)\w+|PBS_\w+|HOME|USER)\b)|`|[*?]")
 _SAVED = re.compile(r"ckpt|check-?point|restart|resume|\bchk", re.IGNORECASE)
 
 
