@@ -44,7 +44,8 @@ def prefer_own_modules() -> None:
     of any name. The environment stays as it is: the user's programs inherit it.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120  # pathlib takes 5 ms
-    foreign = set(os.environ.get("PYTHONPATH", "").split(os.pathsep)) - {root}
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    foreign = {*given, *(map(_whole, given) if given != [""] else ())} - {root}
     places = [place for place in sys.path if place not in foreign]
     last = [place for place in sys.path if place in foreign]
     # What `-m` and `-c` put in front is the current directory.
@@ -67,6 +68,15 @@ def drop_coerced_locale() -> None:
         return
     if b"\0LC_CTYPE=" not in b"\0" + given:
         del os.environ["LC_CTYPE"]
+
+
+def take_own_name() -> None:
+    """Call this process ``whesl``: a script's ``pkill python`` is meant for the script's own programs."""
+    try:
+        with open("/proc/self/comm", "w") as name:  # noqa: PTH123  # pathlib takes 5 ms
+            name.write("whesl")
+    except OSError:
+        return
 
 
 def become(
@@ -128,6 +138,14 @@ def __getattr__(name: str) -> "Any":
         if name in vars(errors):
             return getattr(errors, name)
     raise AttributeError(f"module 'whesl' has no attribute {name!r}")
+
+
+def _whole(place: str) -> str:
+    """Return an entry of PYTHONPATH as Python puts it on its path: relative ones, and "", become whole."""
+    try:
+        return os.path.abspath(place)  # noqa: PTH100
+    except OSError:  # the directory was removed
+        return place
 
 
 def _is_current(place: str) -> bool:

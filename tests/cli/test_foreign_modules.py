@@ -37,11 +37,11 @@ def place(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "rules.esl").write_text(RULES)
     (tmp_path / "program.py").write_text(PROGRAM)
     yield tmp_path
-    _whesl(tmp_path, CALLS[0], "coordinator", "stop")
+    _whesl(tmp_path, CALLS[0], ".", "coordinator", "stop")
 
 
-def _whesl(place: Path, call: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(place)}
+def _whesl(place: Path, call: list[str], path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": path}
     return subprocess.run(
         [*call, *arguments],
         cwd=place,
@@ -54,12 +54,17 @@ def _whesl(place: Path, call: list[str], *arguments: str) -> subprocess.Complete
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("call", CALLS, ids=["script", "module"])
-def test_a_task_recovers_and_its_program_has_the_user_s_modules(place: Path, call: list[str]) -> None:
-    started = _whesl(place, call, "coordinator", "start")
+@pytest.mark.parametrize(
+    ("call", "path"), [(CALLS[0], ".:"), (CALLS[1], "{place}")], ids=["script", "module"]
+)
+def test_a_task_recovers_and_its_program_has_the_user_s_modules(
+    place: Path, call: list[str], path: str
+) -> None:
+    path = path.format(place=place)
+    started = _whesl(place, call, path, "coordinator", "start")
     assert started.returncode == 0, started.stderr
-    done = _whesl(place, call, "exec", "-e", "rules.esl", "--", sys.executable, "program.py")
-    assert (done.returncode, done.stdout) == (0, f"theirs {place}\n" * 2), done.stderr
+    done = _whesl(place, call, path, "exec", "-e", "rules.esl", "--", sys.executable, "program.py")
+    assert (done.returncode, done.stdout) == (0, f"theirs {path}\n" * 2), done.stderr
 
 
 def test_an_installation_that_is_reached_by_pythonpath_alone_is_found(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.runtime.isolator.bench import CRASH, Bench, bench
 from whesl.managers.resource import launcher_shims
 from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.submission import install
 
 __all__ = ["bench"]
 
@@ -41,21 +42,47 @@ def test_exported_functions_and_the_locale_come_as_they_were(bench: Bench, local
         )
 
 
-@pytest.mark.parametrize("first", ["#!/bin/bash", "#!/bin/bash -l"])
-def test_the_program_in_bash_s_place_passes_functions_on(tmp_path: Path, first: str) -> None:
-    """The program is called in the place of bash, and calls WHESL, here a program that shows a variable."""
+FIRST = ["#!/bin/bash", "#!/bin/bash -l", "#!/usr/bin/env bash", "#!/usr/bin/python3"]
+SHOWS = """\
+#!/usr/bin/env python3
+import os
+print(os.environ["BASH_FUNC_greet%%"], os.environ.get("a.b"), os.environ.get("SHLVL"))
+"""
+
+
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("level", [{}, {"SHLVL": "2"}])
+def test_the_program_in_an_interpreter_s_place_passes_all_variables_on(
+    tmp_path: Path, first: str, level: dict[str, str]
+) -> None:
+    """The program is called in the interpreter's place, and calls WHESL, here one that shows variables."""
     shows = tmp_path / "shows"
-    shows.write_text("#!/usr/bin/env python3\nimport os\nprint(os.environ['BASH_FUNC_greet%%'])\n")
+    shows.write_text(SHOWS)
     shows.chmod(0o700)
     (tmp_path / "startup").write_text("echo sourced\n")
     call = script_wrapping.TaskCall(program=(str(shows),), workflow="w", step="s", spec="x")
     made = script_wrapping.program_for(call, first, "job.sh", str(tmp_path))
     made.write()
-    environment = {"PATH": "/usr/bin:/bin", "BASH_FUNC_greet%%": GREET, "BASH_ENV": str(tmp_path / "startup")}
+    own = {"BASH_FUNC_greet%%": GREET, "BASH_ENV": str(tmp_path / "startup"), "a.b": "c"}
+    environment = {"PATH": "/usr/bin:/bin", **own, **level}
     shown = subprocess.run(
         [made.path], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
-    assert shown.stdout == f"{GREET}\n", "nor is what BASH_ENV names read by it"
+    assert shown.stdout == f"{GREET} c {level.get('SHLVL')}\n", "nor is what BASH_ENV names read by it"
+
+
+@pytest.mark.parametrize(
+    "command", sorted(install.COMMANDS.glob("*/[!.]*")), ids=lambda command: command.name
+)
+def test_a_submission_command_passes_all_variables_on(tmp_path: Path, command: Path) -> None:
+    """Jobs whose ``module`` is a function of the shell that submits them did not find it under whesl run."""
+    python = tmp_path / "python"
+    python.write_text(SHOWS)
+    python.chmod(0o700)
+    own = {"BASH_FUNC_greet%%": GREET, "a.b": "c", "SHLVL": "2", "WHESL_PYTHON": str(python)}
+    environment = {"PATH": "/usr/bin:/bin", **own}
+    shown = subprocess.run([command], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert shown.stdout == f"{GREET} c 2\n"
 
 
 def test_a_launcher_passes_exported_functions_on(tmp_path: Path) -> None:

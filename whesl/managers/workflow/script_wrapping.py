@@ -38,6 +38,8 @@ _HELD = (*range(1, 4), 5, 6, 10, 12, *range(14, 17), 18, *range(20, 32), *range(
 _HOLD = (
     f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
     "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
+    # bash sets SHLVL where its caller has none: to 1 at its start, to 0 at its exec.
+    '[ "${BASH_VERSION:+$SHLVL}" != 1 ] || WHESL_HOLD="${WHESL_HOLD:-/usr/bin/env} -u SHLVL"',
 )
 # The variable that names the running interpreter program and its job. A script that calls itself (``exec
 # "$0"``) in the same job is then run by its own interpreter, within the task.
@@ -163,6 +165,15 @@ def interpreter(text: str, path: str) -> tuple[str, str]:
     return words[0], words[1] if len(words) > 1 else ""
 
 
+def faithful_shell() -> str:
+    """Return a shell, as in a first line, that hands its environment on as it is.
+
+    dash drops functions that bash exports, and all other names that are none of a shell's variables; bash -p
+    reads neither these functions nor BASH_ENV.
+    """
+    return "/bin/bash -p" if os.access("/bin/bash", os.X_OK) else "/bin/sh"
+
+
 def is_wrapped(text: str) -> bool:
     """Whether a script's interpreter is a program of WHESL."""
     return bool(wrapped_script.program(text))
@@ -183,8 +194,7 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
     name, argument = interpreter(line, path)
     base = name.rsplit("/", 1)[1]
     words = [
-        # dash would drop functions that bash exports; bash -p reads neither these functions nor BASH_ENV.
-        f"#!{name} -p" if base == "bash" else "#!/bin/sh",
+        f"#!{name} -p" if base == "bash" else f"#!{faithful_shell()}",
         f"# Takes the place of {name} for a script that WHESL looks after.",
         _WAS + json.dumps(line if was is None else was),
         *((_SOURCE + json.dumps(call.source),) if call.source else ()),

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whesl import take_own_name
 from whesl.files import decode_errors, file_retry
 from whesl.managers.resource import current_allocation, manager_table
 from whesl.managers.resource.port import Closing
@@ -125,6 +126,7 @@ def _look_after(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    take_own_name()
     status = main(sys.argv[1:])
     logging.shutdown()
     # All files are closed. An orderly exit of the interpreter would delay the caller by 20 ms.

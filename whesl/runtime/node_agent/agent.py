@@ -28,6 +28,7 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
+from whesl import take_own_name
 from whesl.files import file_retry
 from whesl.managers.resource import manager_table
 from whesl.model import attempt_rlimit_mark
@@ -422,4 +423,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    take_own_name()
     sys.exit(main())

@@ -13,7 +13,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 # Seconds. Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
 TIMEOUT = 35.0
 _HINT = "is slurmctld up? try: scontrol ping"
-_DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
+_DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_", "POSIXLY_CORRECT")
 
 
 class NoSuchJobError(RefusedError):
@@ -43,7 +43,7 @@ class SlurmCommands:
         through: command_call.Through | None = None,
     ) -> None:
         base = os.environ if environ is None else environ
-        # A user's defaults for Slurm's commands (formats, partitions, states) would change their output.
+        # Defaults of the user's for Slurm's commands, and POSIXLY_CORRECT, would change what they do.
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # Times as seconds since the epoch; names and reasons in English.
         self._forms = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}

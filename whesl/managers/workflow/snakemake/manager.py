@@ -19,7 +19,7 @@ import msgspec
 
 from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
-from whesl.managers.workflow.script_wrapping import Program, task_command
+from whesl.managers.workflow.script_wrapping import Program, faithful_shell, task_command
 from whesl.managers.workflow.snakemake import graph
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
@@ -122,7 +122,7 @@ class Snakemake(OneFile):
                 ]
             )
             place, base = f"{plan.directory}/shells", Path(job.shell).name
-            text = f'#!/bin/sh\nexec {call} {shlex.quote(job.shell)} "$@"\n'
+            text = f'#!{faithful_shell()}\nexec {call} {shlex.quote(job.shell)} "$@"\n'
             Program(path=f"{place}/{job.name}/{base}", text=text).write()
             resources[f"{job.rule}:shell_exec={_expression(place, job, base)}"] = None
         command = [self._program(plan.environment), "--snakefile", path, *plan.arguments]

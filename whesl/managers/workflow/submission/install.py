@@ -11,6 +11,7 @@ from pathlib import Path
 
 from whesl.files import file_retry
 from whesl.managers.resource import manager_table
+from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import flux_bindings
 from whesl.managers.workflow.submission.flux_command import python_directory
 from whesl.model.errors import UsageError
@@ -20,7 +21,7 @@ whesl.prefer_own_modules()
 from whesl.managers.workflow.submission.flux_command import main
 sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
 # The commands' directory in the installation: files below WHESL_HOME may be unreadable at a submission.
-_COMMANDS = Path(__file__).with_name("commands")
+COMMANDS = Path(__file__).with_name("commands")
 
 
 def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> Path:
@@ -45,7 +46,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         words = shlex.join([sys.executable, "-c", _START, str(directory), real])
         # The shell starts Python only for submissions.
         text = (
-            "#!/bin/sh\n"
+            f"#!{script_wrapping.faithful_shell()}\n"
             'case "$1 $2" in\n'
             f'"batch "*|"submit "*|"run "*|"job submit") exec {words} "$@";;\n'
             "esac\n"
@@ -54,7 +55,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
-    return _COMMANDS / command
+    return COMMANDS / command
 
 
 def _write(target: Path, text: str) -> None:

@@ -128,6 +128,7 @@ class Attempt:
             stderr=outputs.stderr,
             workdir=launch.workdir,
             environment=launch.environment,
+            descriptors=job.descriptors,
             spawn=spawn,
         )
         attempt = cls(number, token, child.pid, status)

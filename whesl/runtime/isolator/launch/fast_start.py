@@ -277,6 +277,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         stderr=outputs[1],
         workdir=job["workdir"],
         environment=environment,
+        descriptors=job["descriptors"],
     ).pid
 
 

@@ -18,7 +18,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
-from whesl import drop_coerced_locale
+from whesl import drop_coerced_locale, take_own_name
 from whesl.files import file_retry
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.isolator.launch import home_watch, isolator_start, program_runner, signal_delivery
@@ -455,6 +455,7 @@ def become(told: dict[str, Any]) -> NoReturn:
 
 
 if __name__ == "__main__":
+    take_own_name()
     drop_coerced_locale()
     keeper = Keeper(**json.loads(sys.argv[1]))
     status = keeper.run()

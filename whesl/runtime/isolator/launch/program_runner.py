@@ -17,7 +17,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
-from whesl import drop_coerced_locale
+from whesl import drop_coerced_locale, take_own_name
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
@@ -192,5 +192,6 @@ def _leave(status: str, text: str) -> None:
 
 
 if __name__ == "__main__":
+    take_own_name()
     drop_coerced_locale()
     os._exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

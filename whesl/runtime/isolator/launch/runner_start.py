@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.files import file_retry
+from whesl.files import file_retry, standard_streams
 from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.isolator.launch import program_runner
@@ -99,6 +99,7 @@ def start(
     stderr: str,
     workdir: str,
     environment: Mapping[str, str],
+    descriptors: Sequence[tuple[int, int, int]] = (),
     spawn: Spawn = subprocess.Popen,
 ) -> subprocess.Popen[bytes]:
     """Start a command under its runner, in a session of its own, and return the runner's process.
@@ -111,6 +112,7 @@ def start(
         stdout, stderr: files to append to; the same path for one joined stream.
         workdir: the command's working directory.
         environment: the command's whole environment, including the attempt's token.
+        descriptors: what the command inherits besides the standard streams (``standard_streams.further``).
         spawn: starts the runner's process.
 
     Raises OSError when a file cannot be opened or the working directory does not exist.
@@ -147,6 +149,7 @@ def start(
                 cwd=workdir,
                 env=environment,
                 start_new_session=True,
+                pass_fds=standard_streams.still_open(descriptors) if descriptors else (),
             )
         )
     finally:

@@ -290,12 +290,12 @@ def streams_are_one() -> bool:
 
 
 def streams() -> dict[str, Any]:
-    """Return the destinations of this process's output, as in the JSON of a ``Job``.
+    """Return this process's output and its further descriptors, as in the JSON of a ``Job``.
 
     A regular file becomes the task's own, unless another task already writes to it.
     """
     joined = streams_are_one()
-    found: dict[str, Any] = {"joined": joined}
+    found: dict[str, Any] = {"joined": joined, "descriptors": standard_streams.further()}
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         path = _regular(descriptor)
         if path:

@@ -23,6 +23,7 @@ import signal
 import threading
 import time
 
+from whesl.files import standard_streams
 from whesl.runtime.locking import procfs
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
@@ -90,6 +91,8 @@ class _Pair:
         actions = [
             (os.POSIX_SPAWN_DUP2, read, 0),
             *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)),
+            # A lock of the caller's would be held until the witnesses have ended, a moment after the keeper.
+            *((os.POSIX_SPAWN_CLOSE, number) for number, *_ in standard_streams.further()),
         ]
         with contextlib.suppress(OSError):
             self.far, self.near = (

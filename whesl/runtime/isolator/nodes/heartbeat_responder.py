@@ -19,6 +19,7 @@ import time
 import msgspec
 import zmq
 
+from whesl import take_own_name
 from whesl.model.event_loop_stall import Stoppage
 from whesl.runtime.isolator.nodes.lease_table import LeaseTable
 from whesl.runtime.node_agent.memory_locking import stay_resident
@@ -114,4 +115,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    take_own_name()
     sys.exit(main())

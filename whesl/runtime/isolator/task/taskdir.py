@@ -61,11 +61,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     content where ``--script`` named it. ``raised``: exit status by which the program says that its own
     exception, which it has printed, ended it; 0 for none. ``batch``: process number of the job's own
     script, whose death is the job's end; 0 for none. ``joined``: both streams go to one file. ``stdin``: a
-    file that each attempt reads anew from ``stdin_offset``. ``inner``: whether tasks run by a Flux instance
-    in the job (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt, where it is
-    started before the isolator. ``checkpoints``: the directory of the program's checkpoints, empty when
-    these are not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has taken the
-    task over. ``grown``: what the job has got since its start. Times in seconds.
+    file that each attempt reads anew from ``stdin_offset``. ``descriptors``: those that the command
+    inherits besides its streams (``standard_streams.further``). ``inner``: whether tasks run by a Flux
+    instance in the job (``whesl.managers.resource.manager_table.INNER``). ``first``: the first attempt,
+    where it is started before the isolator. ``checkpoints``: the directory of the program's checkpoints,
+    empty when these are not coordinated. ``moved_from``: the lost node from which ``setup.own_node`` has
+    taken the task over. ``grown``: what the job has got since its start. Times in seconds.
     """
 
     setup: Setup
@@ -80,6 +81,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     stdout: Stream = Stream()
     stderr: Stream = Stream()
     joined: bool = False
+    descriptors: tuple[tuple[int, int, int], ...] = ()
     checkpoints: str = ""
     heartbeat: float = 0.5
     heartbeat_limit: float = 3.0
