@@ -6,25 +6,24 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
 from tests.neutrality import sites
 from tests.neutrality.cases import NAMED, brief, generated, smaller, spread
-from tests.neutrality.judging import Repeated, Verdict, repeated, verdict
+from tests.neutrality.judging import Found, Repeated, judged, verdict
 from tests.neutrality.known import KNOWN
 from tests.neutrality.records import CONTROLS, WAYS, Case, Way
-from tests.neutrality.running import Twin, run_all, twins
+from tests.neutrality.running import run_all, twins
 from whesl.managers.workflow.wrapping_changes import page
 
 
 def main() -> int:
     """Run what is asked for; return 1 where something differs again that nobody knew."""
     parser = argparse.ArgumentParser(prog="python -m tests.neutrality", description=__doc__)
-    parser.add_argument("--only", default="*", help="cases, as a glob")
-    parser.add_argument("--ways", default="*", help="ways, as a glob")
+    parser.add_argument("--only", default="*", help="cases, as globs with commas between")
+    parser.add_argument("--ways", default="*", help="ways, in the same way")
     parser.add_argument("--brief", action="store_true", help="the part that make test runs")
     parser.add_argument("--each-way", action="store_true", help="each case in all ways, not in three of them")
     parser.add_argument("--seed", type=int, default=1, help="of generated combinations")
@@ -43,24 +42,30 @@ def main() -> int:
         print(page(), end="")
         return 0
     ways = list(CONTROLS.values()) if chosen.control else list(WAYS)
-    pairs = _pairs(chosen, [way for way in ways if fnmatchcase(way.name, chosen.ways)])
+    pairs = _pairs(chosen, [way for way in ways if _named(way.name, chosen.ways)])
     pieces = [pairs[first : first + chosen.piece] for first in range(0, len(pairs), chosen.piece)]
     began, runs, count, clean = time.monotonic(), 0, Counter[Repeated](), True
     with sites.SITES[chosen.manager](chosen.nodes) as site:
         for number, piece in enumerate(pieces[chosen.from_piece - 1 :], chosen.from_piece):
             wanted = twins(piece, site.manager)
-            result = verdict(wanted, run_all(site, wanted, chosen.at_once), KNOWN)
-            for one in result.mended:
-                print(f"mended, to be taken out of tests/neutrality/known.py: {one}")
-            found = _told(site, wanted, result, chosen.at_once)
-            runs, count, clean = runs + len(wanted), count + found, clean and not result.mended
-            told = f"{len(wanted)} runs, {found.total()} differ, {time.monotonic() - began:.0f} s"
+            found, mended = judged(site, wanted, chosen.at_once)
+            for known in mended:
+                print(f"mended, to be taken out of tests/neutrality/known.py: {known}")
+            for one in found:
+                _tell(site, one, chosen.at_once)
+            runs, clean = runs + len(wanted), clean and not mended
+            count.update(one.kind for one in found)
+            told = f"{len(wanted)} runs, {len(found)} differ, {time.monotonic() - began:.0f} s"
             print(f"piece {number} of {len(pieces)}: {told}", flush=True)
         if chosen.keep:
             input(f"{site.root} ")
     told = ", ".join(f"{kind.value}: {count[kind]}" for kind in Repeated)
     print(f"{len(pairs)} cases, {runs} runs; {told}; {time.monotonic() - began:.0f} s")
     return 0 if clean and not count[Repeated.AGAIN] else 1
+
+
+def _named(name: str, globs: str) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs.split(","))
 
 
 def _pairs(chosen: argparse.Namespace, ways: list[Way]) -> list[tuple[Case, Way]]:
@@ -71,7 +76,7 @@ def _pairs(chosen: argparse.Namespace, ways: list[Way]) -> list[tuple[Case, Way]
         pairs = [(case, way) for case in NAMED for way in ways]
     else:
         pairs = spread(NAMED, ways)
-    pairs = [(case, way) for case, way in pairs if fnmatchcase(case.name, chosen.only)]
+    pairs = [(case, way) for case, way in pairs if _named(case.name, chosen.only)]
     if chosen.times > 1:
         pairs = [
             (msgspec.structs.replace(case, name=f"{case.name}, run {number}"), way)
@@ -81,25 +86,13 @@ def _pairs(chosen: argparse.Namespace, ways: list[Way]) -> list[tuple[Case, Way]
     return pairs + [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
 
 
-def _told(site: sites.Site, wanted: Sequence[Twin], first: Verdict, at_once: int) -> Counter[Repeated]:
-    """Run what differed once more, beside two plain ones; print all differences and return their kinds."""
-    failed = [twin for twin in wanted if first.new.get((twin.case.name, twin.way.name))]
-    pairs = [(twin.case, twin.way) for twin in failed]
-    again = twins([*pairs, *((case, CONTROLS[way.command]) for case, way in pairs)], site.manager)
-    second = verdict(again, run_all(site, again, at_once), KNOWN) if again else first
-    kinds = Counter[Repeated]()
-    for twin in failed:
-        name = (twin.case.name, twin.way.name)
-        control = (twin.case.name, CONTROLS[twin.way.command].name)
-        kind = repeated(first.aspects[name], second.aspects[name], second.aspects[control])
-        kinds[kind] += 1
-        print(f"{kind.value}: {twin.case.name} [{twin.way.name}]\n{first.new[name]}")
-        if kind is Repeated.AGAIN:
-            print(f"  the second time:\n{second.new[name]}")
-        if kind is Repeated.AGAIN and twin.case.name.startswith("seed-"):
-            least = shrunk(site, twin.case, twin.way, at_once)
-            print(f"{twin.case.name} [{twin.way.name}] differs for: {', '.join(least.features)}")
-    return kinds
+def _tell(site: sites.Site, one: Found, at_once: int) -> None:
+    """Print a difference, of a generated case that differs again also its smallest part that does."""
+    case, way = one.twin.case, one.twin.way
+    print(f"{one.kind.value}: {one}\n{one.told}", end="")
+    if one.kind is Repeated.AGAIN and case.name.startswith("seed-"):
+        least = shrunk(site, case, way, at_once)
+        print(f"{one} differs for: {', '.join(least.features)}")
 
 
 def shrunk(site: sites.Site, case: Case, way: Way, at_once: int) -> Case:

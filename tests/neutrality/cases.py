@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+from tests.neutrality.callers import CALLERS
 from tests.neutrality.composing import features_of, fits
 from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, FLUX_OPTIONS, HET_RANKS, OPTIONS, RANKS
 from tests.neutrality.outside import OUTSIDE
@@ -16,13 +17,13 @@ from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
 FEATURES = {
     feature.name: feature
     for feature in (
-        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, *PRACTICES, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
+        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, *PRACTICES, *CALLERS, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
     )
 }  # fmt: skip
 # Which texts an option, an interpreter or an end is seen by.
 _BY_LANGUAGE = {
     "sh": ("facts",), "zsh": ("zsh-facts",), "csh": ("csh-facts",), "python": ("python-facts",),
-    "perl": ("perl-facts",), "awk": ("awk-program",), "text": ("plain-text",),
+    "perl": ("perl-facts",), "awk": ("awk-program",), "text": ("plain-text",), "makefile": ("make-program",),
 }  # fmt: skip
 _BY_OPTION = {
     "array": ("each",), "call-array": ("each",), "mail-array": ("each",),
@@ -41,6 +42,8 @@ _MORE = (
     ("ntasks-nodes", "dies-by-SEGV"), ("python", "python-dies"), ("output-error", "message-lines"),
     ("array-shared-output", "says"), ("input", "reads-on"), ("requeue", "own-sbatch"), ("nodes-2", "own-sbatch"),
     ("comment", "own-squeue"), ("name", "own-squeue"), ("redirects-itself", "exit-3"), ("exclusive", "cancelled-with-step"),
+    ("env-bash", "environment-names", "facts"), ("python", "environment-names", "python-facts"),
+    ("perl", "environment-names", "perl-facts"),
 )  # fmt: skip
 
 

@@ -113,6 +113,8 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
         if any(line.startswith(b"--chdir") for line in header):
             app = b'"$SLURM_SUBMIT_DIR/app"'
         text = start + (call + b" " if call else b"") + app + words
+        for around in (feature.around for feature in features if feature.around):
+            text = _called(around, call, app)
         script = text if wrap else b"#!/bin/bash\n" + lines + text + b"\n"
         arguments = ()
     return Job(
@@ -129,6 +131,14 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
         acts=tuple(act for feature in features for act in feature.acts),
         seconds=max(feature.seconds for feature in features),
     )
+
+
+def _called(around: bytes, call: bytes, app: bytes) -> bytes:
+    """Return the script around a command; each call is a task of its own."""
+    first, *rest = around.split(b"{call}")
+    numbered = (call.replace(b"--step app", b"--step app-%d" % n) for n in range(1, len(rest) + 1))
+    calls = [(one + b" " if call else b"") + app for one in numbered]
+    return first + b"".join(one + text for one, text in zip(calls, rest, strict=True))
 
 
 def applies(case: Case, table: dict[str, Feature], way: Way, manager: str) -> bool:

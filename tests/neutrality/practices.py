@@ -3,11 +3,22 @@
 
 from __future__ import annotations
 
-from tests.neutrality.outside import WAITS, done, outside, scancel
-from tests.neutrality.records import Feature
+from tests.neutrality.outside import STILL, WAITS, done, outside, scancel
+from tests.neutrality.records import Act, Feature, When
 from tests.neutrality.scripts import BASH, body
 
 SLURM = ("slurm",)
+RUN = ("run", "run-none", "run-observe")
+# ``killall python`` as it acts in one job: the machine of the tests has other programs, too.
+_KILLS = """\
+/usr/bin/python3 -c 'import time; open("up", "w").close(); time.sleep(60)' &
+while [ ! -e up ]; do sleep 0.1; done
+for p in /proc/[0-9]*; do
+  grep -qzx "SLURM_SUBMIT_DIR=$SLURM_SUBMIT_DIR" $p/environ 2> /dev/null || continue
+  case $(cat $p/comm 2> /dev/null) in python*) kill -{signal} ${{p#/proc/}};; esac
+done
+wait $! 2> /dev/null; echo $?; sleep 1; echo still; exit 3
+"""
 _MODULES = b'module() { case $1 in load) PATH=$PWD/opt/$2/bin:$PATH; LOADEDMODULES=${LOADEDMODULES:+$LOADEDMODULES:}$2; export PATH LOADEDMODULES;; purge) unset LOADEDMODULES;; list) echo "$LOADEDMODULES";; esac; }\n'
 _CONDA = b"conda() { case $1 in activate) export CONDA_PREFIX=$PWD/envs/$2 OLD_PATH=$PATH; PATH=$CONDA_PREFIX/bin:$PATH;; deactivate) PATH=$OLD_PATH; unset CONDA_PREFIX;; esac; }\n"
 _STEPS = "srun -N2 -n2 -l sh -c 'echo on node $SLURM_NODEID' | sort > child-steps; srun -N1 -n1 echo one >> child-steps; echo $? >> child-steps"
@@ -86,4 +97,29 @@ PRACTICES = (
     outside("checkpoint-then-chain", "[ -n \"$NEXT\" ] && { echo the next >> told; exit 0; }\ntrap 'echo checkpoint > checkpoint; NEXT=1 sbatch --parsable -D . --time=10 -o next.txt job.sh > id; exit 0' USR1\n" + WAITS, scancel("-b", "-s", "USR1"), managers=SLURM, ways=("run", "run-none", "run-observe")),
     outside("passes-signal-to-all", "trap 'trap - TERM; kill -TERM 0; wait; echo all ended > told; exit 3' TERM\nsh -c 'trap \"echo child told > child; exit 0\" TERM; : > ready; while :; do sleep 0.1; done' &\n" + "while [ ! -e ready ]; do sleep 0.1; done\nwait\n", scancel("-b", "-s", "TERM"), ways=("run", "run-none", "run-observe")),
     outside("signal-through-timeout", "timeout -s USR1 60 sh -c 'trap \"echo got > signals\" USR1; " + WAITS.replace("\n", "; ").replace("do;", "do").replace("; ; ", "; ") + "' & p=$!; trap 'kill -USR1 $p' USR1; wait $p; wait $p; echo $? >> signals\n", scancel("-b", "-s", "USR1"), done("signals"), managers=SLURM),
+    # Scripts that look at themselves and at what they have started.
+    step("executes-itself", "[ -n \"$AGAIN\" ] && { echo \"again $1\"; exit 5; }\nAGAIN=1 \"$0\" a; echo $?; srun -n1 env AGAIN=1 \"$0\" b; echo $?; AGAIN=1 exec \"$0\" c\n"),
+    body("executes-itself-locked", "[ \"$LOCKED\" != \"$0\" ] && exec env LOCKED=\"$0\" flock -en \"$0\" \"$0\" \"$@\" || :\necho alone; flock -n \"$0\" true; echo $?; exit 3\n"),
+    body("own-command-line", "tr '\\0' '\\n' < /proc/$$/cmdline; readlink /proc/$$/exe; cat /proc/$$/comm > parent; grep -E '^(Threads|Cap|SigCgt)' /proc/$$/status; echo $- $SHLVL; ls -l /proc/$$/fd | wc -l; pgrep -c -P $$\n"),
+    body("kills-its-jobs", "trap 'kill $(jobs -p); wait; echo cleaned' EXIT\nsleep 30 & sleep 30 & jobs -p | wc -l; exit 3\n", *BASH),
+    body("kills-its-group-at-exit", "trap 'trap - TERM; kill -- -$$' INT TERM EXIT\nsleep 30 & echo started\n", *BASH, ways=RUN),
+    body("kills-group-0-at-exit", "trap 'trap - EXIT TERM; kill 0' EXIT\nsleep 30 & echo started\n", *BASH, ways=RUN),
+    body("kills-pythons", _KILLS.format(signal="TERM"), managers=SLURM),
+    body("kills-pythons-hard", _KILLS.format(signal="KILL"), managers=SLURM),
+    body("daemon-left", "setsid sh -c 'sleep 4; echo alive > survivor' < /dev/null > /dev/null 2>&1 & sleep 0.3; echo left\n", managers=SLURM),
+    body("daemon-left-bare", "env -i PATH=/usr/bin:/bin setsid sh -c '(sleep 4; echo alive > survivor) &' < /dev/null > /dev/null 2>&1; echo left\n", managers=SLURM),
+    body("namespaces", "unshare -mpf --mount-proc sh -c 'echo $$; ls /proc | grep -c \"^[0-9]\"'; unshare -n true; echo $?\n"),
+    body("trap-of-children", "n=0; trap 'n=$((n+1))' CHLD; sleep 0.1 & wait $!; sleep 0.1; echo $((n > 0))\n", *BASH),
+    step("signal-from-a-step", "trap 'echo got' USR1; srun -n1 kill -USR1 $$; echo $?\n"),
+    body("pbs-lines", "#PBS -N by-pbs\n#PBS -l walltime=0:05:00\necho $SLURM_JOB_NAME; squeue -h -j $SLURM_JOB_ID -o %l\n", managers=SLURM),
+    body("locks-its-script", "exec 200< \"$0\"; flock -n 200 && echo locked; (flock -n 200 && echo shared); head -c 2 <&200; echo\n"),
+    body("nul-payload", b"echo before; sed '1,/^PAYLOAD$/d' \"$0\" | wc -c; exit 3\nPAYLOAD\n\0\1\2\xff\0\n"),
+    body("large-script", "echo ${#x}\n" + "# a line of a large script\n" * 30_000 + "x=" + "y" * 150_000 + "\necho ${#x}\n"),
+    step("parallel", "export PARALLEL_HOME=$PWD/.parallel; parallel -k -j2 --joblog log 'echo {}; exit {}' ::: 0 3 2> /dev/null; echo $?; cut -f 7 log | sort; rm log; seq 3 | parallel -k --pipe -N1 cat; parallel -k -j2 srun -n1 --overlap echo {} ::: a b; timeout 5 parallel -j1 --timeout 1 'sleep 9; echo {}' ::: c; echo $?; rm -r .parallel\n"),
+    on_two("shrinks-itself", "scontrol update JobId=$SLURM_JOB_ID NumNodes=1; . ./slurm_job_${SLURM_JOB_ID}_resize.sh; rm -f slurm_job_*_resize.*; srun -l sh -c 'echo $SLURM_NNODES $SLURMD_NODENAME' | sort; sleep 2; srun hostname > /dev/null; echo $?\n"),
+    outside("notified", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "notify", "{job}", "a word")), done("ready"), managers=SLURM),
+    outside("trap-real-time", "trap 'echo got RT; : > got-RT' RTMIN+6\n" + WAITS, scancel("-b", "-s", "40"), done("ready"), managers=SLURM, volatile=("messages:*",)),
+    outside("element-cancelled", "[ $SLURM_ARRAY_TASK_ID = 1 ] && { : > ready; sleep 25; }; echo $SLURM_ARRAY_TASK_ID > done-$SLURM_ARRAY_TASK_ID\n", Act(when=When.MARK, mark="ready", do=("scancel", "{job}_1")), header=("--array=0-2",), managers=SLURM),
+    outside("element-requeued", "[ $SLURM_ARRAY_TASK_ID = 1 ] && [ -z \"$SLURM_RESTART_COUNT\" ] && { : > ready; sleep 25; }; echo \"$SLURM_ARRAY_TASK_ID $SLURM_RESTART_COUNT\" > done-$SLURM_ARRAY_TASK_ID\n", Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}_1")), header=("--array=0-2",), managers=SLURM, seconds=180.0),
+    outside("hetjob-cancelled", STILL, scancel(), header=("--ntasks=1", "hetjob", "--ntasks=2"), managers=SLURM, volatile=("messages:*", "file:slurm-*")),
 )  # fmt: skip

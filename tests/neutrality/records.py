@@ -60,6 +60,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
         environment: of who submits.
         command: sbatch's own words, before the script.
         acts: what is done from outside, in this order.
+        around: the script that calls the text as a command; ``{call}`` stands for each call.
         wrap: whether the job is given to ``sbatch --wrap`` instead of a script.
         managers: resource managers that have such a thing.
         ways: names of the ways that can be compared for it; empty for all.
@@ -78,6 +79,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     command: tuple[str, ...] = ()
     acts: tuple[Act, ...] = ()
+    around: bytes = b""
     wrap: bool = False
     managers: tuple[str, ...] = ("slurm", "local")
     ways: tuple[str, ...] = ()

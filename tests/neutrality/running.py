@@ -37,6 +37,8 @@ PROGRAM = {"facts", "where", "srun-environment"}
 _AROUND = 60.0
 # So many looks without anything new are made before a run counts as over.
 _STILL = 2
+# What tells the steps of calls apart: a script calls once, or several times.
+_CALLS = ("", *(f"-{number}" for number in range(1, 12)))
 # The same where an act still waits: a job that has lost its node is requeued some moments later.
 _STILL_WAITING = 40
 
@@ -92,7 +94,8 @@ class Run:
         self.log = site.root.parent / "logs" / f"{number:05d}"
         call = b"" if twin.plain else _call(site, twin.way)
         # The shell names the whole command line when it tells how a command ended, the wrapping words too.
-        self.around = ((f"{call.decode()} ", ""),) if call else ()
+        named = (call.replace(b"--step app", f"--step app{end}".encode()) for end in _CALLS)
+        self.around = tuple((f"{one.decode()} ", "") for one in named) if call else ()
         self.job: Job = job_of(twin.case, FEATURES, twin.way, call, site.manager)
         self.acts: deque[Act] = deque(self.job.acts)
         self.seen = progress.Seen(jobs=())

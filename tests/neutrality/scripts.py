@@ -45,6 +45,11 @@ INTERPRETERS = (
     _interpreter("perl-w", "#!/usr/bin/perl -w", "perl"),
     _interpreter("tail", "#!/usr/bin/tail -n+2", "text"),
     _interpreter("awk", "#!/usr/bin/awk -f", "awk"),
+    _interpreter("makefile", "#!/usr/bin/make -f", "makefile"),
+    _interpreter("bash-o", "#!/bin/bash -o pipefail", "sh", "bash"),
+    _interpreter("bash-dash", "#!/bin/bash -", "sh", "bash"),
+    _interpreter("bash-return", "#!/bin/bash\r", "sh", "bash"),
+    _interpreter("env-variable", "#!/usr/bin/env -S GIVEN=1 bash", "sh", "bash"),
 )
 
 # What a script can ask about itself; a file for each, so that each difference has a name.
@@ -164,6 +169,7 @@ BODIES = (
     body("csh-facts", "echo $#argv\nset x = (a b c)\necho $x[2]\nforeach i ($x)\n echo $i\nend\nenv -0 > environment\nnothing-there\n", "csh"),
     body("zsh-facts", "a=(x y z); echo $a[1] ${(U)a[2]} $0:t; env -0 > environment\nnothing-there\necho *.none\n", "zsh"),
     body("awk-program", "BEGIN { print 2 ^ 10; exit 3 }\n", "awk"),
+    body("make-program", "all: a\n\t@echo all; exit 3\na:\n\t@echo a; echo b >&2\n", "makefile"),
     body("plain-text", "only text\n", "text"),
     body("writes-devices", "echo one; echo two > /dev/stderr; echo three >> /dev/stdout; echo four > /proc/self/fd/1; echo five\n"),
     body("empties-output", "echo before; f=$(readlink /proc/self/fd/1); : > \"$f\"; echo after; seq 3\n"),

@@ -75,7 +75,9 @@ def test_a_job_without_a_script_has_its_options_in_the_call() -> None:
 @pytest.mark.parametrize(("later", "differs"), [("3.0", False), ("31.0", True)])
 def test_a_signal_that_comes_much_later_is_a_difference(later: str, differs: bool) -> None:
     plain = Outcome(aspects={"when:got-TERM": "0.4"})
-    assert bool(differences(plain, Outcome(aspects={"when:got-TERM": later}))) == differs
+    wrapped = Outcome(aspects={"when:got-TERM": later})
+    assert bool(differences(plain, wrapped)) == differs
+    assert not differences(wrapped, plain), "a plain job that is late is no matter of wrapping"
 
 
 def job(**more: str) -> Mapping[str, str]:

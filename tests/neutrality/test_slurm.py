@@ -7,10 +7,10 @@ import pytest
 from tests.conftest import need_slurm
 from tests.neutrality import sites
 from tests.neutrality.cases import brief
-from tests.neutrality.judging import Verdict, verdict
-from tests.neutrality.known import KNOWN
+from tests.neutrality.comparing import Known
+from tests.neutrality.judging import judged, lasting
 from tests.neutrality.records import WAYS, Case, Way
-from tests.neutrality.running import run_all, twins
+from tests.neutrality.running import twins
 
 PAIRS = [(case, way) for way in WAYS for case in brief().get(way.name, ())]
 # All jobs run at once, within the first test; on a machine that does other things besides.
@@ -18,15 +18,16 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.costly, pytest.ma
 
 
 @pytest.fixture(scope="module")
-def judged(request: pytest.FixtureRequest) -> Verdict:
-    """What became of the jobs of the tests that are run: all, or those that are looked at once more."""
+def found(request: pytest.FixtureRequest) -> tuple[dict[str, str], tuple[Known, ...]]:
+    """What differs in the jobs of the tests that are run: all, or those that are looked at once more."""
     need_slurm("dbd", "shells")
     here = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
     names = {one.params["name"] for one in here if one is not None}
     chosen = [pair for pair in PAIRS if name_of(*pair) in names]
     with sites.slurm() as site:
         wanted = twins(chosen if len(names) == len(here) else PAIRS, site.manager)
-        return verdict(wanted, run_all(site, wanted), KNOWN)
+        differing, mended = judged(site, wanted)
+        return lasting(differing), mended
 
 
 def name_of(case: Case, way: Way) -> str:
@@ -34,10 +35,13 @@ def name_of(case: Case, way: Way) -> str:
 
 
 @pytest.mark.parametrize("name", [name_of(*pair) for pair in PAIRS])
-def test_a_wrapped_job_does_what_the_plain_one_does(judged: Verdict, name: str) -> None:
-    case, _, way = name[:-1].partition(" [")
-    assert not judged.new[case, way], f"\n{judged.new[case, way]}"
+def test_a_wrapped_job_does_what_the_plain_one_does(
+    found: tuple[dict[str, str], tuple[Known, ...]], name: str
+) -> None:
+    assert name not in found[0], f"\n{found[0][name]}"
 
 
-def test_what_is_known_and_mended_is_taken_out_of_the_list(judged: Verdict) -> None:
-    assert not judged.mended
+def test_what_is_known_and_mended_is_taken_out_of_the_list(
+    found: tuple[dict[str, str], tuple[Known, ...]],
+) -> None:
+    assert not found[1]
