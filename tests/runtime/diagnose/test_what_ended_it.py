@@ -184,3 +184,41 @@ def test_a_script_that_submits_its_continuation_is_not_ended_by_the_limit() -> N
     line = "run.sh: walltime slice used up"
     assert why(f"{STEPS}{line}, submitting the continuation\n").outcome is not Outcome.FAILED
     assert why(f"{STEPS}{line}\n").outcome is Outcome.FAILED
+
+
+KILLED = "./case.sh: line 12: 41212 Killed                  ./app a.in"
+FULL_GPU = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+BROKEN = "RuntimeError: CUDA error: an illegal memory access was encountered"
+SCHEDULER = "srun: error: n7: task 3: Exited with exit code 1\n"
+RAISED = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n{}\n'
+OUTLIVED = {
+    "the logger that told of it told of the end": "INFO:app:a\nERROR:app:{}\nINFO:app:b\nINFO:app:done\n",
+    "so did the logger of its record": f"INFO:app:a\nERROR:app:b failed\n{RAISED}INFO:app:c\nINFO:app:done\n",
+    "the job began again": "begins, restart 0\n{}\nbegins, restart 1\nreading the grid\nall done\n",
+    "a thread raised it": f"start\nException in thread T-3:\n{RAISED}a read\nb read\nc read\nd read\ndone\n",
+    "the script waited and tried again": "+ ./get\n{}\n+ sleep 30\n+ ./get\ngot it\n+ ./solve\nsolved\n",
+    "the words quote it": 'Note: where you see "{}", ask for more.\nreading\nsolving\nfinished\n',
+    "Python warns with it": f"/a.py:4: FitWarning: \n3 fits:\n{RAISED}\n  warnings.warn(text)\nbest 1\n",
+    "the program takes less": "{}\nreducing the batch to 16\nepoch a\nepoch b\nepoch c\nall done\n",
+}
+
+
+@pytest.mark.parametrize("line", [KILLED, FULL_GPU, BROKEN])
+@pytest.mark.parametrize("log", OUTLIVED.values(), ids=OUTLIVED)
+def test_trouble_that_a_program_outlived_with_few_words(log: str, line: str) -> None:
+    assert why(log.replace("{}", line)).outcome is not Outcome.FAILED
+    assert why(log.split("{}")[0] + line + "\n" + SCHEDULER).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("line", [KILLED, FULL_GPU, BROKEN])
+@pytest.mark.parametrize("behind", [SCHEDULER, f"{SCHEDULER}Job ended at Tue Mar 12 10:11:12 2024\n", ""])
+def test_words_of_a_next_try_outlive_nothing_where_only_the_end_follows(line: str, behind: str) -> None:
+    assert told(f"{STEPS}{line}\nwill retry\n{behind}")[1] == 201
+    assert why(f"{STEPS}{line}\nwill retry\nread\nsolved\nall done\n").outcome is not Outcome.FAILED
+
+
+def test_a_value_that_is_a_number_again_was_no_end() -> None:
+    sound, nan = "{'loss': 0.5, 'epoch': 0.1}\n", "{'loss': nan, 'epoch': 0.2}\n"
+    end = "{'train_runtime': 812.1}\n"
+    assert why(sound + nan + sound + end).outcome is not Outcome.FAILED
+    assert told(sound + nan + nan) == ("numerical", 2)

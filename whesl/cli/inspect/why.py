@@ -62,7 +62,7 @@ def why(
 
 
 def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: bool) -> None:
-    from whesl.runtime.diagnose.diagnosis_json import document
+    from whesl.cli.inspect.diagnosis_json import document
     from whesl.runtime.diagnose.rule import rule
 
     if as_json:
@@ -71,7 +71,7 @@ def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: 
         if diagnosis.cause is not None:
             click.echo(rule(diagnosis.cause.finding, diagnosis.advice), nl=False)
     else:
-        from whesl.runtime.diagnose.text_view import show
+        from whesl.cli.inspect.diagnosis_text import show
 
         show(diagnosis, everything)
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
-from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.labels import clean, form
+from whesl.runtime.diagnose.outliving_words import warns
 from whesl.runtime.diagnose.progress import NO_DIGITS
-from whesl.runtime.diagnose.scanner import warns
 
 SHOWN = 10
 _NEAR = 5  # lines after a line of trouble in which a program says that it ends, unless it does so last
@@ -35,12 +35,6 @@ _ENDS_BADLY = re.compile(
     r"|missing|ended by|SIG[A-Z]{3,4}|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
     r"|\b(?:code|status|returns?|exit)[ :=]*[1-9]"
 )
-_MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8,}\b")
-
-
-def form(line: str) -> str:
-    """Return the form of a line, which is the same each time the line is printed with other values."""
-    return _MASKED.sub("#", clean(line).text).strip()
 
 
 def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()) -> list[tuple[int, str]]:

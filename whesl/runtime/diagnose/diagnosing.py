@@ -14,7 +14,7 @@ from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, CauseClass
 from whesl.model.workflow import Task
 from whesl.runtime.detect.detection_on_old_logs import Rehearsal, Rehearsed
-from whesl.runtime.diagnose.anomalous_lines import SHOWN, form, trouble, unusual
+from whesl.runtime.diagnose.anomalous_lines import SHOWN, trouble, unusual
 from whesl.runtime.diagnose.diagnosis_records import (
     Accounting,
     Candidate,
@@ -23,10 +23,12 @@ from whesl.runtime.diagnose.diagnosis_records import (
     Finding,
     Observed,
 )
+from whesl.runtime.diagnose.diagnosis_result import guessed, says_nothing
+from whesl.runtime.diagnose.labels import form
 from whesl.runtime.diagnose.log_reader import lines_of_all, observe
 from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Tail, Work
-from whesl.runtime.diagnose.ranking import diagnose, guessed, says_nothing
+from whesl.runtime.diagnose.ranking import diagnose
 from whesl.runtime.diagnose.scanner import Knowledge, Scanner, told_by_topic
 from whesl.runtime.diagnose.vocabulary import ADVICE, STATES, Outcome, Role
 
@@ -115,7 +117,8 @@ def _guess(
     for number, (file, lines, tail) in enumerate(zip(files, rare, tails, strict=True)):
         once = {line for line, _ in lines}
         work = Work(s for s in observed.progress if s.number == number and s.line not in once)
-        begin, end = 0, sys.maxsize
+        # A program that outlived a trouble has outlived all that stands before it.
+        begin, end = max((line for at, line in outlived if at == number), default=0), sys.maxsize
         if cause is not None:
             begin, end = (cause.line - _NEAR, cause.line) if cause.number == number else (0, 0)
         ending = [

@@ -69,6 +69,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         device, path: as captured by the entry.
         time: the line's time stamp in seconds, of an unknown day and zone; None without a time stamp.
         warned: whether the line is marked as a warning, or says that the program goes on.
+        again: the line below that speaks of a next try; 0 without one.
+        speaker: the form of the logger's label of the line, or of its record; empty for none.
     """
 
     entry: Entry
@@ -82,6 +84,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
     time: float | None = None
     warned: bool = False
+    again: int = 0
+    speaker: str = ""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
 # Words that look like a host's name with a number but are none.
 NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
-    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|dm|mlx|ib|eth|h|v|t"
+    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|dm|mlx|cxi|hsn|hfi1?|irdma|bnxt_re|rdmap\d+s|efa|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
     r"|(?:host_)?unknown$|localhost"
     r"|c\d\dd$|HDF\d-DIAG$|.*(?:Error|Exception)$"  # PyTorch's c10d, HDF5-DIAG, names of exceptions
@@ -66,7 +66,8 @@ _FORMS = (
     # Tornado, Jupyter, Optuna: [W 2026-11-29 14:25:46,264 app:12]
     ("[", rf"\[(?P<level>[DIWEC]) {_DAY} {_CLOCK}(?: [\w.]+:?\d*)?\] *"),
     # Ranks.
-    ("[", r"\[(?P<rank>\d+)\]:? +"),
+    # Julia tells the number of a process that got a signal.
+    ("[", r"\[(?P<rank>\d+)\]:? +(?!signal \()"),
     ("[", r"\[default(?P<local_rank>\d+)\]: ?"),
     ("[", r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?"),
     ("[", r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?"),
@@ -129,6 +130,8 @@ _FORMS = (
         r"\[?(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?=[ \]|:-])"
         r"(?: *\| *| +- +| +(?=\[))",
     ),
+    # Python's logging, as it is without a format: level, name of the logger.
+    ("a", r"(?P<level>DEBUG|INFO|WARNING|ERROR):[\w.]+:(?! )"),
     ("[", r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *"),
     # vLLM: level, month and day, time, place in the program.
     ("a", rf"(?P<level>[A-Z]{{4,8}}) (?P<month>\d\d)-(?P<day>\d\d) {_CLOCK} \[[\w./]+:\d+\] ?"),
@@ -137,6 +140,9 @@ _FORMS = (
     ("a", r"[\w.]+:[\w<>]+:\d+ - "),
     ("[", r"\[[\w./-]+:\d+\] ?"),
 )
+
+
+_MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8,}\b")
 
 
 def _kind(char: str) -> str:
@@ -220,6 +226,11 @@ def _labels(line: str) -> _Labels:
     rank = spans.get("rank") or spans.get("local_rank")
     node, device, level = (spans.get(name, (0, 0)) for name in ("node", "device", "level"))
     return _Labels(at, rank or (0, 0), node, device, level, clock)
+
+
+def form(line: str) -> str:
+    """Return the form of a line, which is the same each time the line is printed with other values."""
+    return _MASKED.sub("#", clean(line).text).strip()
 
 
 def _time(found: dict[str, str]) -> float | None:

@@ -10,19 +10,25 @@ from functools import cached_property, partial
 import msgspec
 
 from whesl.model.evidence import Advice, CauseClass
-from whesl.runtime.diagnose.anomalous_lines import form
 from whesl.runtime.diagnose.cause_location import located
 from whesl.runtime.diagnose.diagnosis_records import Candidate, Diagnosis, Finding, Observed
-from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.diagnosis_result import (
+    GENERIC,
+    NEAR,
+    advice_on,
+    most_telling,
+    named,
+    place,
+    sureness,
+    with_consequences,
+)
+from whesl.runtime.diagnose.labels import clean, form
 from whesl.runtime.diagnose.progress import NONE, Work
 from whesl.runtime.diagnose.vocabulary import ENDS_A_HANG, Outcome, Role
 
 _WENT_ON = 3  # least number of steps after a line that show that the program went on
 _MANY = 40  # number of steps after a line that cannot all come from an output buffer
-_GENERIC = 30  # greatest strength of a line that any program may print
 _CAUSE = 55  # least strength of a line that alone can be a cause
-_GUESS = 20  # score of a line of which only the words are known
-_NEAR = 60  # greatest distance, in lines, between several messages of one failure
 _NO_FAULT = 40  # greatest score of an exception without words
 _EPILOGUE = 5  # greatest number of lines that a script prints after the command at which it stopped
 # What a command of a shell, a function of R and a search in a file of NetCDF print when they fail.
@@ -39,6 +45,7 @@ _CLOSE = 20  # lines that count as the end of a file
 _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored exception to the exception
 _CONVERGED = "general.converged"
 _STEP_ENDS = ("launchers.srun-ends", "launchers.step-cancelled")
+_BEGINS = "general.begins-again"
 _IGNORED = "general.exception-ignored"
 _LAUNCHERS = "launchers."
 
@@ -63,17 +70,17 @@ def diagnose(observed: Observed) -> Diagnosis:
             sure=0.9 if ended else 0.0,
             candidates=tuple(candidates[:_CANDIDATES]),
         )
-    first = _most_telling(living)
+    first = most_telling(living)
     rest = [candidate for candidate in living if candidate is not first]
     cause = msgspec.structs.replace(first, finding=located(first.finding, observed))
     found = Diagnosis(
         outcome=Outcome.FAILED,
         cause=cause,
-        advice=_advice(cause.finding),
-        sure=_sure(first, rest),
+        advice=advice_on(cause.finding),
+        sure=sureness(first, rest),
         candidates=(cause, *rest[: _CANDIDATES - 1]),
     )
-    return _with_consequences(found, first.finding, observed)
+    return with_consequences(found, first.finding, observed)
 
 
 class _Weighing:
@@ -89,13 +96,33 @@ class _Weighing:
         self._observed = observed
         self._in_order = in_order
         self._work = Work(observed.progress)
-        self._findings = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
+        told = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
+        self._findings = [
+            msgspec.structs.replace(f, warned=True) if f.again and not self._gave_up(f, told) else f
+            for f in told
+        ]
 
     def judged(self) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
         """Return all candidates, those that may be the cause, and those that the program did not outlive."""
         candidates = self._candidates()
         living = [candidate for candidate in candidates if candidate.score > 0]
         return candidates, living, [each for each in living if not self.outlived(each.finding)]
+
+    def _gave_up(self, finding: Finding, told: Sequence[Finding]) -> bool:
+        """Whether the next try, of which the program speaks, did not help: only its end is told behind it.
+
+        Args:
+            finding: what failed.
+            told: all causes and symptoms.
+        """
+        number, last = finding.number, finding.again
+        if last >= self._observed.last_lines[number]:
+            return True
+        after = [f for f in told if place(f) > place(finding) and not (f.warned or f.again)]
+        if any(f.entry.role is Role.CAUSE and f.entry.strength >= _CAUSE for f in after):
+            return False
+        died = any(f.number == number and f.entry.role is Role.SYMPTOM for f in after)
+        return died and self._work.after(number, finding.line) < _WENT_ON
 
     def _candidates(self) -> list[Candidate]:
         """Return all candidates for the cause, the best first."""
@@ -105,12 +132,15 @@ class _Weighing:
     def _weighed(self, finding: Finding) -> Candidate:
         entry = finding.entry
         score = entry.strength
-        reasons = [f"{entry.role.value} of class {_named(entry.cause_class)} (strength {entry.strength})"]
+        reasons = [f"{entry.role.value} of class {named(entry.cause_class)} (strength {entry.strength})"]
         if finding.warned:
             score -= 40
             reasons.append("it calls itself a warning, tells of no trouble, or the program tries again")
         after = self._steps_after(finding)
-        if self._went_on(finding, after):
+        if self._began_again(finding):
+            score -= 60
+            reasons.append("the job began again after it")
+        elif self._went_on(finding, after):
             score -= 60
             reasons.append(f"the program went on: {after} steps of its work follow")
         elif entry.lasting and after >= _MANY and self._in_order:
@@ -119,24 +149,24 @@ class _Weighing:
         if not self._in_order and after >= _WENT_ON:
             score -= 15
             reasons.append(f"{after} steps follow, which may have been held back")
-        if self._survivable(finding) and self._last_serious > (finding.number, finding.line + _NEAR):
-            score = min(score, _GENERIC)
+        if self._survivable(finding) and self._last_serious > (finding.number, finding.line + NEAR):
+            score = min(score, GENERIC)
             reasons.append("jobs often survive it, and another failure follows much later")
         if entry.general and score > _NO_FAULT and finding.text.endswith(":"):
             score = _NO_FAULT
             reasons.append("it names no fault")
-        if _place(finding) in self._ignored:
+        if place(finding) in self._ignored:
             score -= 60
             reasons.append("Python ignores this exception")
         # srun ends the other tasks of a step by SIGTERM, and those that ignore it by SIGKILL.
         killed = entry.role is Role.SYMPTOM and entry.cause_class is CauseClass.MEMORY_HOST
         if killed and (ends := self._step_ends.get(finding.number)) is not None and ends < finding.line:
-            score = min(score, _GENERIC)
+            score = min(score, GENERIC)
             reasons.append(f"srun ended the step, since line {ends}")
         explaining = self._explaining(finding)
         if explaining is not None:
             score = min(score, explaining.entry.strength // 2)
-            reasons.append(f"line {explaining.line} explains it ({_named(explaining.entry.cause_class)})")
+            reasons.append(f"line {explaining.line} explains it ({named(explaining.entry.cause_class)})")
         after_hang = entry.general or entry.cause_class in ENDS_A_HANG
         if after_hang and (hang := self._hang_before(finding)) is not None:
             score = min(score, 45)
@@ -154,9 +184,9 @@ class _Weighing:
     @cached_property
     def _ignored(self) -> frozenset[tuple[int, int]]:
         """The places of exceptions of which Python says, just before them, that it ignores them."""
-        exceptions = list(map(_place, self._findings))
+        exceptions = list(map(place, self._findings))
         found: set[tuple[int, int]] = set()
-        for number, line in (_place(f) for f in self._observed.findings if f.entry.name == _IGNORED):
+        for number, line in (place(f) for f in self._observed.findings if f.entry.name == _IGNORED):
             first = exceptions[bisect_right(exceptions, (number, line)) :][:1]
             found.update(place for place in first if place[0] == number and place[1] <= line + _TRACEBACK)
         return frozenset(found)
@@ -179,10 +209,10 @@ class _Weighing:
         """The place of the last specific finding that no steps follow."""
         return max(
             (
-                _place(f)
+                place(f)
                 for f in self._findings
                 if not (f.warned or self._survivable(f))
-                and f.entry.strength > _GENERIC
+                and f.entry.strength > GENERIC
                 and self._steps_after(f) < _WENT_ON
             ),
             default=_NOWHERE,
@@ -199,12 +229,24 @@ class _Weighing:
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
-            return self._last_serious <= _place(finding) or self._ended_cleanly(finding)
+            return self._last_serious <= place(finding) or self._ended_cleanly(finding)
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
         last = self._work.last(finding.number, finding.line)
         return self._last_symptom.get(finding.number, 0) < last or self._died_otherwise(finding)
+
+    def _began_again(self, finding: Finding) -> bool:
+        """Whether a later line says that the job begins again, and no line after that tells of the same."""
+        begins = self._begins.get(finding.number, 0)
+        if not finding.line < begins < self._observed.last_lines[finding.number]:
+            return False
+        return not finding.entry.lasting or self._last_serious <= place(finding)
+
+    @cached_property
+    def _begins(self) -> dict[int, int]:
+        """The last line of each file that says that a job begins again."""
+        return {f.number: f.line for f in self._observed.findings if f.entry.name == _BEGINS}
 
     def _died_otherwise(self, finding: Finding) -> bool:
         """Whether a specific cause of another class stands behind the steps after a finding."""
@@ -254,7 +296,7 @@ class _Weighing:
                 continue
             if general and (entry.role is not Role.SYMPTOM or _later(other, finding)):
                 continue
-            if entry.role is Role.SYMPTOM or not _later(other, finding, _NEAR):
+            if entry.role is Role.SYMPTOM or not _later(other, finding, NEAR):
                 return other
         return None
 
@@ -276,7 +318,7 @@ class _Weighing:
         """Return an earlier hang after which the program did no more steps; None without one."""
         hangs = (f for f in self._findings if f.entry.cause_class is CauseClass.HANG and not f.warned)
         for hang in hangs:
-            if _place(hang) < _place(finding) and not self._went_on(hang, self._steps_after(hang)):
+            if place(hang) < place(finding) and not self._went_on(hang, self._steps_after(hang)):
                 return hang
         return None
 
@@ -284,11 +326,20 @@ class _Weighing:
         """Whether the program went on after a line, or the line itself says that it goes on."""
         if finding.warned or self._went_on(finding, self._steps_after(finding)):
             return True
+        if self._began_again(finding) or self._speaker_ended_well(finding):
+            return True
         # What did not converge at first did so later.
-        if "converge" in finding.text.lower() and _place(finding) < self._converged:
+        if "converge" in finding.text.lower() and place(finding) < self._converged:
             return True
         cleanly = not finding.entry.lasting and self._ended_cleanly(finding)
         return cleanly or self._survived(finding) or self._outlived_before(finding)
+
+    def _speaker_ended_well(self, finding: Finding) -> bool:
+        """Whether the logger that told of a trouble tells of a good end, and no line of a death."""
+        if not finding.speaker or self._last_symptom.get(finding.number, 0) > finding.line:
+            return False
+        own = (e for e in self._ends if e.number == finding.number and e.rank in (None, finding.rank))
+        return any(end.speaker == finding.speaker and end.line > finding.line for end in own)
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -309,7 +360,7 @@ class _Weighing:
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done between lines like this one, and a good end follows a specific one."""
-        if finding.entry.strength > _GENERIC and not any(_place(end) > _place(finding) for end in self._ends):
+        if finding.entry.strength > GENERIC and not any(place(end) > place(finding) for end in self._ends):
             return False
         first, last = self._alike[_kind(finding)]
         return self._work.between(finding.number, first.line, last.line) >= _MANY
@@ -318,7 +369,7 @@ class _Weighing:
     def _converged(self) -> tuple[int, int]:
         """The place of the last line that says that a computation converged."""
         return max(
-            (_place(f) for f in self._observed.findings if f.entry.name == _CONVERGED), default=_NOWHERE
+            (place(f) for f in self._observed.findings if f.entry.name == _CONVERGED), default=_NOWHERE
         )
 
     @cached_property
@@ -349,29 +400,29 @@ class _Weighing:
     def _outweighs(self, end: Finding, candidate: Candidate) -> bool:
         """Whether a good end outweighs a candidate for the cause."""
         sure, finding = end.entry.strength, candidate.finding
-        if _place(finding) >= _place(end):
+        if place(finding) >= place(end):
             # What follows a program's own last words is often about the clean-up.
             near = end.line >= self._observed.last_lines[end.number] - _CLOSE
             if sure < _OWN_END or not near:
                 return False
             if finding.entry.general:
-                return candidate.score <= _GENERIC
+                return candidate.score <= GENERIC
             if finding.number != end.number or self._work.between(end.number, end.line, finding.line):
                 return False
             died = self._last_symptom.get(end.number, 0) > end.line
-            return not died or _place(self._ends[-1]) > _place(finding)
+            return not died or place(self._ends[-1]) > place(finding)
         # A solver that did not converge also prints its usual end.
         numbers = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
         return candidate.score <= sure and (not numbers or sure >= _CHECKED)
 
     def _ended_cleanly(self, finding: Finding) -> bool:
         """Whether much work follows a finding, and then a good end, without a trouble between them."""
-        number, begin = _place(finding)
-        serious = [_place(f) for f in self._findings if not f.warned and f.entry.strength > _GENERIC]
+        number, begin = place(finding)
+        serious = [place(f) for f in self._findings if not f.warned and f.entry.strength > GENERIC]
         for end in self._ends:
             if end.number == number and self._work.between(number, begin, end.line) >= _MANY:
                 last = (number, self._work.before(number, end.line))
-                if bisect_right(serious, last) == bisect_right(serious, _place(end)):
+                if bisect_right(serious, last) == bisect_right(serious, place(end)):
                     return True
         return False
 
@@ -387,10 +438,6 @@ class _Weighing:
             for p in self._observed.progress
             if p.number < len(lines)
         )
-
-
-def _place(finding: Finding) -> tuple[int, int]:
-    return finding.number, finding.line
 
 
 def _kind(finding: Finding) -> tuple[int, str, str]:
@@ -411,84 +458,3 @@ def _later(one: Finding, other: Finding, lines: int = 0) -> bool:
     if one.time is not None and other.time is not None:
         return one.time > other.time
     return one.number == other.number
-
-
-def _most_telling(living: Sequence[Candidate]) -> Candidate:
-    """Return the first candidate, or a close one of the same class with a much higher score."""
-    first = living[0]
-    same = [
-        other
-        for other in living
-        if other.finding.entry.cause_class is first.finding.entry.cause_class
-        and other.finding.number == first.finding.number
-        and 0 <= other.finding.line - first.finding.line <= _NEAR
-        and (other.finding.rank in (None, first.finding.rank) or first.finding.rank is None)
-        and other.score >= first.score + 10
-    ]
-    return max(same, key=lambda c: c.score, default=first)
-
-
-def _with_consequences(diagnosis: Diagnosis, cause: Finding, observed: Observed) -> Diagnosis:
-    found = tuple(
-        finding
-        for finding in observed.findings
-        if finding.entry.role in (Role.CAUSE, Role.SYMPTOM)
-        and _place(finding) != _place(cause)
-        and (_place(finding) > _place(cause) or finding.entry.role is Role.SYMPTOM)
-    )
-    more = any(finding.entry.name in observed.left_out for finding in found)
-    return msgspec.structs.replace(diagnosis, consequences=found, more=more)
-
-
-def _advice(finding: Finding) -> Advice:
-    local = finding.path is not None and finding.path.startswith(("/tmp", "/dev/shm", "/var/tmp", "/local"))  # noqa: S108 - named in a log
-    if finding.entry.cause_class is CauseClass.FULL and local:
-        return Advice.OTHER_NODES
-    return finding.entry.advice
-
-
-def _sure(first: Candidate, rest: Sequence[Candidate]) -> float:
-    """Return the confidence in the cause by its score, reduced if another class has nearly the same score."""
-    sure = min(0.95, max(0.05, first.score / 100))
-    rival = any(
-        other.score >= first.score - 5
-        and other.finding.entry.cause_class is not first.finding.entry.cause_class
-        for other in rest
-    )
-    return round(sure * (0.7 if rival else 1.0), 2)
-
-
-def _named(cause: CauseClass | None) -> str:
-    return cause.value if cause is not None else "none"
-
-
-def says_nothing(diagnosis: Diagnosis) -> bool:
-    """Whether a diagnosis names no fault, or its line says only that something failed."""
-    if diagnosis.cause is None:
-        return diagnosis.outcome is Outcome.UNKNOWN
-    entry = diagnosis.cause.finding.entry
-    if entry.role is Role.SYMPTOM:
-        return entry.cause_class is CauseClass.OTHER_RANK
-    return entry.general and entry.by_words and entry.strength <= _GENERIC
-
-
-def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagnosis:
-    """Return a diagnosis whose cause is a line of which only the words are known.
-
-    Args:
-        diagnosis: the diagnosis, which names no fault.
-        observed: what was found in the logs.
-        finding: the line; its entry is the topic of its words.
-    """
-    finding = located(finding, observed)
-    told = "it is unlike the job's other lines, its words tell of trouble, and the program ends after it"
-    candidate = Candidate(finding=finding, score=_GUESS, reasons=(told,))
-    found = msgspec.structs.replace(
-        diagnosis,
-        outcome=Outcome.FAILED,
-        cause=candidate,
-        advice=_advice(finding),
-        sure=_GUESS / 100,
-        candidates=(candidate, *diagnosis.candidates),
-    )
-    return _with_consequences(found, finding, observed)

@@ -17,8 +17,9 @@ from whesl.model.evidence import CauseClass
 from whesl.runtime.detect.engines import Engine, searcher
 from whesl.runtime.detect.regex_canonical_form import canonical
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
-from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean, is_warning
+from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean
 from whesl.runtime.diagnose.log_storms import Storms
+from whesl.runtime.diagnose.outliving_words import GOES_ON, SOON, next_try, passes_over, speaker, warns
 from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
 from whesl.runtime.diagnose.required_literal_search import NeedleSearch
@@ -31,11 +32,9 @@ _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
-# A command that a shell with -x, or an interpreter, prints before it runs it.
-_ECHO = re.compile(r"^(?:\++|>) +(?!(?i:error|fatal|failed|stop|abort\w*)(?![\w(]))[\w.$/(#]")
-_COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
-_NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
 _JAVA_FRAME = re.compile(r"\s+at [\w.$/]+\(")
+_IN_THREAD = re.compile(r"Exception in thread (?!\"?main\b)")
+_EPILOGUE = 5  # number of lines that show that a program went on after a thread's exception
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
 # A logger's head of less than an error; a Java exception in the line below belongs to it.
 _LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
@@ -43,59 +42,8 @@ _LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
 _WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
 _FURTHER = (b"  ", b"- ")
 _RECORD = 8  # greatest number of lines of such a record
+_PLAIN_WORD = re.compile(r"[a-z]+")  # such as "the" or "connection", and not the name of a file
 _FRAME = re.compile(r'\s*File ".*", line \d+')
-_SOFT = re.compile(
-    r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
-    r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
-    r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
-    r"|submitting (?:the |a |its )?(?:continuation|next)\b"
-    r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
-    r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
-    r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
-    r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b|\b(?:likely|may|might|could) run out of\b)"
-    r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
-    r"(?!signal|seg|bus error|illegal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
-    r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
-    r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
-)
-_WARNS = re.compile(
-    r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
-    r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
-)
-_FATAL = re.compile(r"(?i)\W*fatal\b")
-# What a line before a caught exception says, or the line after a failed try.
-_ON = r"\b(?:attempt|try) #?(\d+) ?(?:/|of) ?(?!\1\b)\d|\b(?:re-?trying|falling back|recovered)\b|\(ignored\)"
-_GOES_ON = re.compile(f"(?i){_ON}")
-# What else the line after a failed try says, and bash -x of a command whose failure does not count.
-_AGAIN = re.compile(
-    rf"(?i){_ON}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
-    r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
-)
-# What a program says of its next try, some lines after a failed one.
-_NEXT_TRY = re.compile(
-    r"(?i)\b(?:re-?trying|will (?:be )?re-?tr(?:y|ied)|trying (?:port |the )?(?:\d+|next|another|again))\b"
-)
-_SOON = 6  # greatest number of lines between a failed try and these words
-_SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
-_HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
-# A counter of trouble that counted none; a handler of trouble that was set up; a setting of what to do about
-# trouble; the help on an option; a probe of CMake or Autoconf; what was to be removed and is not there.
-_NO_TROUBLE = re.compile(
-    r"(?i)^\W{0,9}(?:\w[\w/-]* ){0,3}(?:error|fatal|fail|abort|kill|crash|panic|segfault|exception"
-    r"|timeout|corrupt|mismatch|retransmi|retr(?:y|ies)|fault|drop|lost|dead|bad|nan|inf"
-    r"|overflow|leak|violation|missing|truncat|oom|xid)\w*"
-    r"(?: [\w/-]+){0,2}(?:\s*[:=]\s*|\s{2,})(?:0|none|nil)(?: (?:of \d+|found|seen))?"
-    r"(?:(?:\s*[;,|]\s*|\s{2,})[\w ]+[:=]\s*(?:0|no|none|nil|ok))*\W*$"
-    r"|\b(?:events?|counts?|times|occurrences)\s*[:=]\s*(?:0|none|nil)\W*$"
-    r"|^(?!.*\b(?:not|failed|cannot|unable|could|raised|thrown|caught|(?:error|exception) in)\b)"
-    rf".*(?:{_SET_UP}.{{0,40}}{_HANDLER}|{_HANDLER}.{{0,40}}{_SET_UP})"
-    r"|\b(?:abort|stop|exit|fail|kill|raise)[ _-](?:on|if|after)[ _-]\w+\s*[:=] *\W?"
-    r"(?:true|false|on|off|yes|no|\d+)\b|^\s*(?:-\w,? +)?--[a-z][\w-]*(?:[ =]\S+)?\s{2,}\S"
-    r"|^\W*0\s+(?:[\w-]+ ){0,3}(?:error|warning|fail|abort|crash|timeout|lost|killed|nan)\w*\b[\w\s]*$"
-    r"|^-- (?:Could NOT find|Looking for|Performing Test) |^checking (?:for|whether) |\bconftest\.c(?:pp)?:"
-    r"|^usage: \S|^\W*(?:options|settings|parameters|arguments|args|flags)(?: in use| used| are)?: .*\w="
-    r"|\b(?:remov|delet|unlink)\w*\b.*\bno such (?:file|process)"
-)
 
 
 class Knowledge:
@@ -209,12 +157,13 @@ class Scanner:
         self._line = 1  # number of the line that contains the first byte not yet searched
         self._tail = Tail()
         self._caught = 0  # the last line of a traceback whose exception was caught
+        self._record = (0, "", False)  # the last line of a traceback, its logger, whether a thread raised it
 
     def feed(self, data: bytes) -> None:
         """Search the next bytes of the file. The last lines wait for those that follow them."""
         text = self._carry + data
         end = text.rfind(b"\n") + 1
-        for _ in range(_SOON):
+        for _ in range(SOON):
             end = end and text.rfind(b"\n", 0, end - 1) + 1
         if not end and len(text) >= LONGEST:
             end = text.rfind(b"\n") + 1
@@ -319,11 +268,17 @@ class Scanner:
             return ()
         if cleaned.text.startswith("Traceback (most"):
             # The exception was caught where the line above says that the program goes on.
-            self._caught = line + _TRACEBACK if _GOES_ON.search(previous) else 0
+            self._caught = line + _TRACEBACK if GOES_ON.search(previous) else 0
+            # Exceptions of one record are separated by blank lines.
+            if previous.strip() or line > self._record[0]:
+                self._record = (line, speaker(previous), _IN_THREAD.match(clean(previous).text) is not None)
+            self._record = (line + _TRACEBACK, *self._record[1:])
         elif below_a_warning or (
-            _JAVA_FRAME.match(following) and (_GOES_ON.search(previous) or _LOGGED.search(previous))
+            _JAVA_FRAME.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous))
         ):
             self._caught = line
+        elif _JAVA_FRAME.match(following):
+            self._record = (line, speaker(previous), False)
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
         if harmless:
@@ -349,9 +304,16 @@ class Scanner:
             finding = self._finding(entry, places | captured, cleaned, text, line)
             below = _below(entry, cleaned.text, following)
             if entry.below and below is not None:
-                finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
-            if not entry.fatal and (line <= self._caught or _passes_over(cleaned.text, following)):
-                finding = msgspec.structs.replace(finding, warned=True)
+                own = clean(below[1])
+                finding = msgspec.structs.replace(
+                    finding,
+                    line=line + below[0],
+                    text=below[1].rstrip(),
+                    rank=finding.rank if own.rank is None else own.rank,
+                    node=finding.node or own.node,
+                )
+            if not entry.fatal:
+                finding = self._outlived(finding, line, text, following.split("\n")[:SOON])
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
                 finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
@@ -359,6 +321,20 @@ class Scanner:
         if best:
             self._caught = 0
         return tuple(entry.name for entry, _ in best.values())
+
+    def _outlived(self, finding: Finding, line: int, text: str, following: Sequence[str]) -> Finding:
+        """Return a finding with what the lines beside it say of the program going on."""
+        if line <= self._caught or passes_over(text, following):
+            return msgspec.structs.replace(finding, warned=True)
+        _, logger, in_thread = self._record if line <= self._record[0] else (0, "", False)
+        again = next_try(following)
+        entry = finding.entry
+        # A thread's exception ends its program only where little follows.
+        if in_thread and sum(bool(below.strip()) for below in following) >= _EPILOGUE:
+            entry = msgspec.structs.replace(entry, survivable=True)
+        return msgspec.structs.replace(
+            finding, entry=entry, again=line + again if again else 0, speaker=logger or finding.speaker
+        )
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
         first = self._first.setdefault((entry.name, finding.warned), [])
@@ -374,6 +350,7 @@ class Scanner:
         self, entry: Entry, captured: dict[str, str], cleaned: Cleaned, text: str, line: int
     ) -> Finding:
         rank = captured.get("rank", "")
+        path = captured.get("path", "").rstrip(":;,")
         return Finding(
             entry=entry,
             file=self._file,
@@ -383,9 +360,10 @@ class Scanner:
             rank=int(rank) if rank.isdigit() else cleaned.rank,
             node=captured.get("node") or cleaned.node,
             device=captured.get("device") or cleaned.device,
-            path=captured.get("path", "").rstrip(":;,") or None,
+            path=path if path and not _PLAIN_WORD.fullmatch(path) else None,
             time=cleaned.time,
             warned=not entry.fatal and warns(cleaned),
+            speaker=speaker(text),
         )
 
 
@@ -442,24 +420,6 @@ def _stands(entry: Entry, least: int | None) -> bool:
     if entry.role in (Role.END, Role.FACT):
         return True
     return least is not None and not entry.general and entry.strength >= least
-
-
-def warns(line: Cleaned) -> bool:
-    """Whether a line is marked as a warning, tells of no trouble, or says that the program goes on."""
-    if is_warning(line.level) or (_WARNS.search(line.text) and not _FATAL.match(line.text)):
-        return True
-    return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE, _ECHO))
-
-
-def _passes_over(text: str, following: str) -> bool:
-    """Whether the next line says that the program tries again, or has numbers below the names of columns."""
-    rest = following.split("\n")[:_SOON]
-    below = clean(rest[0]).text
-    if _AGAIN.search(below) or any(map(_NEXT_TRY.search, rest)):
-        return True
-    names = _COLUMNS.split(text.strip(" |"))
-    plain = len(names) > 2 and not any(char.isdigit() or char == ":" for char in text)
-    return plain and _NUMBERS.match(below.lstrip(" |")) is not None
 
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
