@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from whesl.runtime.diagnose.anomalous_lines import form
-from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.labels import clean, form
 from whesl.runtime.diagnose.log_reader import lines_of_all
 from whesl.runtime.rule_learning.run_records import Run
 
