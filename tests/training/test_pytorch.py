@@ -131,6 +131,23 @@ def test_torchrun(bed: Training) -> None:
 
 @pytest.mark.slurm
 @pytest.mark.variant
+def test_a_script_that_asks_for_a_requeue_goes_on(bed: Training) -> None:
+    """As at a time limit with --signal=B:USR1@90: the script gets USR1, and has its job requeued."""
+    script = bed.place / "train.sh"
+    trap = "trap 'scontrol requeue $SLURM_JOB_ID' USR1\nsrun bash"
+    script.write_text(script.read_text().replace("srun bash", trap).rstrip() + " &\nwait\nwait\n")
+    process = begin(bed, "train.sh", 400)
+    goes_on(bed)
+    (job,) = bed.jobs()
+    bed.call("scancel", "--batch", "--signal=USR1", job["JobId"])
+    bed.wait(lambda: bed.jobs()[0]["JobState"] == "PENDING", "it was requeued", 60)
+    bed.call("scontrol", "update", f"jobid={job['JobId']}", "StartTime=now")  # not after two minutes
+    assert end(bed, process, 400) == []
+    assert [(each["JobId"], each["JobState"]) for each in bed.jobs()] == [(job["JobId"], "COMPLETED")]
+
+
+@pytest.mark.slurm
+@pytest.mark.variant
 def test_torchrun_is_killed(bed: Training) -> None:
     process = begin_torchrun(bed, 1500)
     goes_on(bed)
@@ -162,6 +179,13 @@ def test_a_loss_that_is_nan_does_not_restart_for_ever(bench: Bench) -> None:
     code, out = on_one_host(bench, RATE="1e30")
     assert code != 0
     assert [raised["exception"] for raised in bench.raised()] == ["TORCH_NAN"] * 3, out
+
+
+@pytest.mark.variant
+def test_a_loss_that_diverges_is_finite_with_half_the_rate(bench: Bench) -> None:
+    code, out = on_one_host(bench, RATE="1.5", STEPS="150")
+    assert code == 0, out
+    assert [raised["exception"] for raised in bench.raised()] == ["TORCH_NAN"], out
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts another /dev/shm")
