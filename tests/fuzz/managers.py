@@ -15,7 +15,7 @@ from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError
 from whesl.managers.resource.flux import bridge_client
 from whesl.managers.resource.flux import flux_command_output as flux_records
 from whesl.managers.resource.flux.allocation import FluxAllocation
-from whesl.managers.resource.launcher_shims.flux_node_swap import idset
+from whesl.managers.resource.hostlist import idset
 from whesl.managers.resource.slurm import (
     job_variables_of_nodes_in_use,
     releases,

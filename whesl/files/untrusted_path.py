@@ -14,6 +14,10 @@ from posixpath import dirname, join
 
 from whesl.files.file_retry import TRANSIENT
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # symbolic links that are followed in a path; the kernel's limit is the same (path_resolution(7))
 MAX_LINKS = 40
 
@@ -25,11 +29,11 @@ def planted(
 
     Args:
         path: absolute; its end need not exist.
-        user: who asks (effective user id).
-        lstat: what looks at a path without following it (``os.lstat``); its OSError ends the search: what
-            cannot be looked at cannot be used either, and whoever opens it says so. One of
-            ``file_retry.TRANSIENT`` is raised: what comes after it was not looked at.
-        readlink: what reads a link (``os.readlink``).
+        user: effective id of the user who will open the path.
+        lstat: reads a path's status without following a link (``os.lstat``). Its OSError ends the search: a
+            part without a status cannot be opened either, which the caller finds when it opens the path. Only
+            the errors in ``file_retry.TRANSIENT`` are raised, since the parts behind were not examined.
+        readlink: reads a link's target (``os.readlink``).
     """
     ahead = path.split("/")[::-1]
     current, links = "/", 0
@@ -59,3 +63,10 @@ def planted(
         current = "/" if target.startswith("/") else current
         ahead += target.split("/")[::-1]
     return None
+
+
+def make_directories(path: Path) -> None:
+    """Make a directory and its missing parents, not writable by others for any umask. Raises OSError."""
+    if not path.is_dir():
+        make_directories(path.parent)
+        path.mkdir(mode=0o755, exist_ok=True)

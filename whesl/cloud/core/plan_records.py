@@ -355,7 +355,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         long, short: intervals of the adaptive resource scaler (ARS), in seconds.
         preload: whether inputs are copied as soon as a task is mapped to a domain.
-        rebalance: whether an hour also does the tasks that earlier hours have missed.
+        rebalance: whether the tasks that an hour has missed are done in the hours after it.
         backup: share of the cluster's nodes that the cloud backs up, from 0 to 1.
     """
 

@@ -251,7 +251,10 @@ def _fed(
     until: float,
     length: float,
 ) -> float:
-    """Return the share of a stage whose tasks of a length may be done at a moment, linear within a step."""
+    """Return the share of a stage's tasks whose inputs are there early enough to be done by ``until``.
+
+    A task takes ``length``. Within a step of time, the parents' progress counts as linear.
+    """
     moment = until - length
     found = 1.0
     for number in range(stages.parents.shape[1]):

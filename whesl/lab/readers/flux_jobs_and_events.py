@@ -14,7 +14,7 @@ from typing import Any
 from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State, finish, listed
-from whesl.managers.resource.hostlist import expand
+from whesl.managers.resource.hostlist import expand, idset
 from whesl.model.errors import UsageError, WheslError
 
 _EVENT = re.compile(r"(\d+\.\d+) ([a-z-]+)((?: [a-z_-]+=.*)?)$")
@@ -99,7 +99,8 @@ def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict
         found.lines += 1
         try:
             time, name, context = _event(row)
-            ranks = idset(str(context.get("idset", context.get("ranks", ""))))
+            named = str(context.get("idset", context.get("ranks", "")))
+            ranks = idset(named) if named else []
             if "nodelist" in context:
                 names.update(zip(ranks, expand(str(context["nodelist"])), strict=True))
         except ValueError as error:
@@ -159,19 +160,3 @@ def _event(row: str) -> tuple[float, str, dict[str, Any]]:
             raise ValueError(f"the value of {pair[1]} is no JSON") from None
         rest = rest[end:]
     return float(parts[1]), parts[2], context
-
-
-def idset(text: str) -> list[int]:
-    """Return the numbers of a Flux idset (RFC 22), ``0-3,7`` or ``[0-3,7]``; raise ValueError on others."""
-    numbers: list[int] = []
-    for part in text.strip("[]").split(","):
-        if not part:
-            continue
-        first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ValueError(f"not an idset: {text[:40]!r}")
-        low, high = int(first), int(last) if dash else int(first)
-        if not low <= high <= low + 200_000:
-            raise ValueError(f"not an idset: {text[:40]!r}")
-        numbers += range(low, high + 1)
-    return numbers

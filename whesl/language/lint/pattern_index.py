@@ -1,4 +1,4 @@
-"""An index of patterns that every line with another pattern has, too, without comparing all pairs."""
+"""Finds the patterns that are in every line with a given pattern, without comparing all pairs."""
 
 from __future__ import annotations
 

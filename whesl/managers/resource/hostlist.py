@@ -1,4 +1,4 @@
-"""Slurm's host lists: ``n[01-03,7],login`` to names and back.
+"""Slurm's host lists, ``n[01-03,7],login``, to names and back; Flux's sets of numbers (idsets).
 
 Only itertools is imported: launcher shims load this module at every start of a launcher, and importing ``re``
 takes 6 ms.
@@ -80,6 +80,14 @@ def ranges(numbers: list[str]) -> str:
         parts.append(first if first == last else f"{first}-{last}")
         first = last = number
     return ",".join(parts)
+
+
+def idset(text: str) -> list[int]:
+    """Return the numbers of a Flux idset (RFC 22), ``0-3,7`` or ``[0-3,7]``; raise ValueError on others."""
+    try:
+        return [int(number) for number in _expand_ranges(text.strip("[]"), text)]
+    except ValueError:
+        raise ValueError(f"not an idset: {text[:40]!r}") from None
 
 
 def _split(text: str, whole: str) -> list[str]:

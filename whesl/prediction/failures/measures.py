@@ -147,11 +147,11 @@ def _earliest(truth: History, node: NDArray[np.int64], start: Floats, duration: 
 
 
 def brier(probability: Floats, failed: Flags) -> float:
-    """Return Brier's score, the mean square difference: 0 is perfect.
+    """Return Brier's score, the mean squared difference of answer and outcome: 0 is perfect.
 
     Args:
         probability: the answers, from 0 to 1.
-        failed: what happened.
+        failed: whether the failure asked about happened.
     """
     return float(np.mean((probability - failed) ** 2))
 
@@ -161,7 +161,7 @@ def skill(probability: Floats, failed: Flags, base: float | Floats) -> float:
 
     Args:
         probability: the answers, from 0 to 1.
-        failed: what happened.
+        failed: whether the failure asked about happened.
         base: the base rate known from the past, one for all questions or one for each.
     """
     reference = brier(np.full(len(probability), base), failed)

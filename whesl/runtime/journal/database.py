@@ -46,7 +46,7 @@ _WRITERS_BUSY_TIMEOUT = 1.0  # seconds that a daemon's write waits for another p
 # and keeps records that could not be written.
 WRITING, READING = 2.0, LIMIT
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.25
-# A number of frames larger than that of any log.
+# Stands for an unknown number of frames: more than any write-ahead log has.
 _UNCOUNTED = 1 << 40
 
 

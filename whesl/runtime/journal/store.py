@@ -170,8 +170,8 @@ class Journal:
             except sqlite3.OperationalError as error:
                 if not self._reserve or (input_output(error) and not no_room(self.path.parent)):
                     raise
-                # The rows go into the reserve: after a full checkpoint, SQLite overwrites the log from its
-                # beginning.
+                # The write-ahead log has space in reserve, which a full disk does not take: after a full
+                # checkpoint, SQLite overwrites the log from its beginning, so that the rows go there.
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 insert(db, rows)
                 self.tight = True

@@ -47,7 +47,9 @@ class Succession:
         self.begun = False
 
     def due(self, now: float, attended: float) -> bool:
-        """Whether an answer is overdue, and a look is due; after an answer, the successor is dismissed.
+        """Whether the responder's answer is overdue, and the link file has to be read again now.
+
+        Once the responder answers again, the isolator that waits to take over is dismissed.
 
         Args:
             now: monotonic seconds.

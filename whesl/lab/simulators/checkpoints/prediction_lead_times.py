@@ -44,7 +44,9 @@ def calibrate(recall: float, met: Iterable[tuple[float, float]]) -> Leads:
     Raises:
         UsageError: there are fewer than two points.
     """
-    pools: list[list[float]] = []  # time in seconds, share, weight
+    pools: list[
+        list[float]
+    ] = []  # lead time in seconds, share of failures with at least that, points averaged
     for seconds, ratio in sorted(met):
         share = min(ratio / recall, 1.0)
         if pools and seconds <= pools[-1][0] * 1.01:

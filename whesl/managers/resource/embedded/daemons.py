@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -120,7 +120,8 @@ def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
     since = time.time()
     process = _spawn(cluster, ["whesl.managers.resource.embedded.node", cluster.path, *names])
     process.wait()
-    _wait(lambda: all(node_pid(cluster, name) for name in names), "nodes do not start (see nodes/*/log)")
+    complaint = "nodes do not start (see nodes/*/log)"
+    process_lookup.until(lambda: all(node_pid(cluster, name) for name in names), START_TIMEOUT, complaint)
     return since
 
 
@@ -160,7 +161,7 @@ def stop(cluster: Cluster) -> None:
         process_lookup.send(server, signal.SIGTERM)
     for name in settings.nodes:
         kill_node(cluster, name)
-    _wait(lambda: server_pid(cluster) is None, "the server does not end")
+    process_lookup.until(lambda: server_pid(cluster) is None, START_TIMEOUT, "the server does not end")
 
 
 def kill_node(cluster: Cluster, name: str) -> int:
@@ -305,11 +306,3 @@ def _spawn(cluster: Cluster, module: list[str]) -> subprocess.Popen[bytes]:
             env=environ,
             start_new_session=True,
         )
-
-
-def _wait(done: Callable[[], bool], complaint: str) -> None:
-    deadline = time.monotonic() + START_TIMEOUT
-    while not done():
-        if time.monotonic() > deadline:
-            raise TransientError(complaint)
-        time.sleep(0.02)

@@ -167,17 +167,15 @@ def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0
         killed.update(left)
         return not left
 
-    _until(kill_rest, patience, f"processes of {node} do not die")
+    until(kill_rest, patience, f"processes of {node} do not die")
     if daemon is not None:
         send(daemon, signal.SIGKILL)
         killed.add(daemon)
         last = daemon
-        _until(
-            lambda: not ((left := look(last)) and left.state not in "ZX"), patience, f"{node} does not die"
-        )
+        until(lambda: not ((left := look(last)) and left.state not in "ZX"), patience, f"{node} does not die")
         # Kill also the processes that the daemon was starting when it was stopped.
         daemon = None
-        _until(kill_rest, patience, f"processes of {node} do not die")
+        until(kill_rest, patience, f"processes of {node} do not die")
     return len(killed)
 
 
@@ -205,7 +203,7 @@ def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> N
         told.update(running)
         return not running
 
-    _until(stopped, patience, f"processes of {node} do not stop")
+    until(stopped, patience, f"processes of {node} do not stop")
 
 
 def thaw(cluster: str, node: str, daemon: int) -> None:
@@ -221,7 +219,14 @@ def thaw(cluster: str, node: str, daemon: int) -> None:
     send(daemon, signal.SIGCONT)
 
 
-def _until(done: Callable[[], bool], patience: float, complaint: str) -> None:
+def until(done: Callable[[], bool], patience: float, complaint: str) -> None:
+    """Wait until a condition holds.
+
+    Args:
+        done: tells whether the condition holds.
+        patience: seconds after which TransientError is raised.
+        complaint: the text of that error.
+    """
     deadline = time.monotonic() + patience
     while not done():
         if time.monotonic() > deadline:

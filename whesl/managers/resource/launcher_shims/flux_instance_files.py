@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 
-from whesl.managers.resource.hostlist import expand
-from whesl.managers.resource.launcher_shims.flux_node_swap import idset
+from whesl.managers.resource.hostlist import expand, idset
 from whesl.managers.resource.launcher_shims.srun_to_flux import Facts
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from whesl.managers.resource.hostlist import compress, expand, ranges
+from whesl.managers.resource.hostlist import compress, expand, idset, ranges
 from whesl.managers.resource.launcher_shims.flux_options import SUBMITTING, parse, split
 from whesl.managers.resource.launcher_shims.nodes_in_use import LONG, TOKEN, Nodes
 
@@ -143,18 +143,6 @@ def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
     before = idset(text)
     after = [ranks.get(nodes.current(names[rank]), rank) if rank in names else rank for rank in before]
     return text if after == before else ",".join(map(str, sorted(set(after))))
-
-
-def idset(text: str) -> list[int]:
-    """Return the numbers of a set like ``0-3,7`` (brackets allowed). Raises ValueError."""
-    numbers: list[int] = []
-    for part in text.strip("[]").split(","):
-        first, dash, last = part.partition("-")
-        low, high = int(first), int(last if dash else first)
-        if not 0 <= high - low <= 1 << 20:
-            raise ValueError(text)
-        numbers += range(low, high + 1)
-    return numbers
 
 
 def _exec(line: Line, nodes: Nodes, ranks: Mapping[str, int]) -> list[str]:

@@ -23,7 +23,7 @@ Jobspec = dict[str, Any]
 # does not disconnect others (flux-broker-attributes(7), tbon.topo: kary:32 by default). More nodes would
 # overload the first.
 FLAT = 256
-# Bytes; a longer file counts as no script.
+# The most bytes of a script; a longer file is taken for a program.
 _LONGEST_SCRIPT = 4 << 20
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.files import decode_errors, file_retry
-from whesl.files.untrusted_path import planted
+from whesl.files.untrusted_path import make_directories, planted
 from whesl.language.pattern_and_stream_records import Source, Stream
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines
@@ -134,20 +134,13 @@ def _place(path: str, paths: PathMap) -> str:
     if moved == path or not full(path):
         return path
     try:
-        _make_directories(Path(moved).parent)
+        make_directories(Path(moved).parent)
         # The file is made at once: in a directory open to all, another user could make it a moment later.
         os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
     except OSError as error:
         if error.errno != errno.ELOOP:  # a link of the task leads to the file
             return path
     return path if planted(moved, os.geteuid(), os.lstat, os.readlink) else moved
-
-
-def _make_directories(directory: Path) -> None:
-    """Make missing directories, not writable by others for any umask. Raises OSError."""
-    if not directory.is_dir():
-        _make_directories(directory.parent)
-        directory.mkdir(mode=0o755, exist_ok=True)
 
 
 def full(path: str) -> str:

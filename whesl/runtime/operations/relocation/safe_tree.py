@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from whesl.files.untrusted_path import planted
+from whesl.files.untrusted_path import make_directories, planted
 from whesl.runtime.operations.recovery_plan import RecoveryError
 from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, Rel, kind_of
 
@@ -149,7 +149,7 @@ def make_root(root: str) -> Tree:
         OSError: it cannot be made or opened.
     """
     _refuse_planted(root)
-    _make_directories(Path(root))
+    make_directories(Path(root))
     tree = Tree(root)
     try:
         # Checked again, since a link may have appeared meanwhile: the open directory has to be the checked
@@ -173,13 +173,6 @@ def _refuse_planted(root: str) -> None:
             f"{stranger} belongs to another user, who could have planted it in a directory open to all",
             hint="use a directory of your own",
         )
-
-
-def _make_directories(path: Path) -> None:
-    """Make missing directories, which others may not write to whatever the umask."""
-    if not path.is_dir():
-        _make_directories(path.parent)
-        path.mkdir(mode=0o755, exist_ok=True)
 
 
 @lru_cache(maxsize=64)
