@@ -222,3 +222,10 @@ def test_a_value_that_is_a_number_again_was_no_end() -> None:
     end = "{'train_runtime': 812.1}\n"
     assert why(sound + nan + sound + end).outcome is not Outcome.FAILED
     assert told(sound + nan + nan) == ("numerical", 2)
+
+
+def test_what_a_python_logger_tells_at_a_low_level_is_no_death() -> None:
+    missing = "Unable to initialize backend 'tpu': Failed to open libtpu.so: No such file or directory\n"
+    assert why(f"INFO:jax.bridge:{missing}{STEPS}").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}INFO:jax.bridge:{missing}").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}ERROR:jax.bridge:{missing}").outcome is Outcome.FAILED

@@ -32,7 +32,8 @@ NO_HOST = re.compile(
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )
-_LEVEL = re.compile(r"(?:warn(?:ing)?|notice|W)$", re.IGNORECASE)
+# With a colon: a level of Python's logging, as in "INFO:root:".
+_LEVEL = re.compile(r"(?:(?:warn(?:ing)?|notice|W):?|(?:info|debug):)$", re.IGNORECASE)
 
 # Class of a line's first character (bracket, digit or blank, letter), and a label that begins with it.
 _FORMS = (
@@ -131,7 +132,7 @@ _FORMS = (
         r"(?: *\| *| +- +| +(?=\[))",
     ),
     # Python's logging, as it is without a format: level, name of the logger.
-    ("a", r"(?P<level>DEBUG|INFO|WARNING|ERROR):[\w.]+:(?! )"),
+    ("a", r"(?P<level>(?:DEBUG|INFO|WARNING|ERROR):)[\w.]+:(?! )"),
     ("[", r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *"),
     # vLLM: level, month and day, time, place in the program.
     ("a", rf"(?P<level>[A-Z]{{4,8}}) (?P<month>\d\d)-(?P<day>\d\d) {_CLOCK} \[[\w./]+:\d+\] ?"),
