@@ -175,6 +175,7 @@ def test_jobs_are_looked_up_in_a_workflow(
 ) -> None:
     workflow = Workflow(id="w", name="w", wms="batch", root="/", tasks=(Task(id="w/x", step="run-luleh"),))
     monkeypatch.setattr(whesl.managers.workflow, "verified", lambda path: workflow)
+    monkeypatch.setattr(whesl.managers.workflow, "scripts", lambda path: {})
     (tmp_path / "study.yaml").touch()
     assert call("check", good, "--workflow", tmp_path / "study.yaml") == 1
     out = capsys.readouterr().out
