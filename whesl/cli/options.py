@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,20 @@ def node_list(text: str, where: str) -> tuple[str, ...]:
         raise UsageError(
             f"{where}{text} is no list of nodes: {error}", hint="for example n[01-03,7]"
         ) from None
+
+
+def moment(where: str, text: str, zone: tzinfo | None = timezone.utc) -> float:
+    """Return a date, with or without a time, in seconds since the epoch. Raises UsageError.
+
+    Args:
+        where: the name of the option, for the message.
+        text: the date in ISO 8601.
+        zone: the time zone of a date that names none; None: the machine's.
+    """
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{where} {text!r} is no date", hint="write YYYY-MM-DD or 'YYYY-MM-DD hh:mm'"
+        ) from None
+    return (date if date.tzinfo else date.replace(tzinfo=zone)).timestamp()

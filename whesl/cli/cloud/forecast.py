@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, FOLDER, PRINT_JSON, QUIET, SEED
+from whesl.cli.options import FILE, FOLDER, PRINT_JSON, QUIET, SEED, moment
 from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
@@ -176,7 +176,7 @@ def evaluate(
         raise UsageError(
             "the dissertation's trees are sampled every hour", hint="--document goes with --every 1"
         )
-    limit = _date(until) if until is not None else math.inf
+    limit = moment("--until", until) if until is not None else math.inf
     history = _read(log)
     jobs = replay(history.jobs, replayed) if replayed is not None else history.jobs
     keep = _directory(out)
@@ -266,13 +266,6 @@ def _note(history: History) -> None:
 
 def _moment(time: float) -> str:
     return datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
-
-
-def _date(text: str) -> float:
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=timezone.utc).timestamp()
-    except ValueError:
-        raise UsageError(f"--until: not a date: {text!r}", hint="YYYY-MM-DD") from None
 
 
 def _directory(out: Path | None) -> Path | None:

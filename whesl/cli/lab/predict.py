@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, JSON, OUT, QUIET, SEED, STRICT
+from whesl.cli.options import FILE, JSON, OUT, QUIET, SEED, STRICT, moment
 from whesl.cli.parameters import option, parameters, required
-from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.lab.predictor_evaluation.evaluation import Evaluation
@@ -63,7 +61,7 @@ def predict(
 
     chosen = predictors.split(",") if predictors else catalogue.DEFAULT
     asked = [catalogue.asked(name) for name in dict.fromkeys(chosen)]
-    when = _date(split)
+    when = moment("--split", split)
     loaded = read(failures, form, nodes=nodes, system=system, strict=strict)
     settings = Settings(
         split=when,
@@ -127,13 +125,3 @@ def _show(loaded: Loaded, evaluation: Evaluation) -> None:
     )
     click.echo(markdown(report.table(evaluation)))
     click.echo(report.verdict(evaluation))
-
-
-def _date(text: str) -> float:
-    try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"--split {text!r} is no date", hint="write YYYY-MM-DD or 'YYYY-MM-DD hh:mm'"
-        ) from None
-    return (date if date.tzinfo else date.replace(tzinfo=timezone.utc)).timestamp()

@@ -6,14 +6,14 @@ import math
 import re
 import time
 from dataclasses import dataclass
-from datetime import datetime, timezone, tzinfo
+from datetime import timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import click
 
-from whesl.cli.options import EXISTING, node_list
+from whesl.cli.options import EXISTING, moment, node_list
 from whesl.cli.parameters import option
 from whesl.model.errors import UsageError
 
@@ -97,7 +97,7 @@ def gathered(read: Records) -> SiteHistory:
         except re.error as error:
             raise UsageError(f"{name} is no regular expression: {error}") from None
     where = _zone(read.zone)
-    begin = _date(read.since, where) if read.since else None
+    begin = moment("--since", read.since, where) if read.since else None
     found = Gathering()
     if read.nodes:
         found.nodes(node_list(read.nodes, "--nodes "))
@@ -173,11 +173,3 @@ def _zone(name: str | None) -> tzinfo | None:
         return timezone.utc if name == "UTC" else ZoneInfo(name)
     except (ValueError, OSError, KeyError):
         raise UsageError(f"--zone {name}: no such time zone", hint="UTC or Europe/Berlin") from None
-
-
-def _date(text: str, zone: tzinfo | None) -> float:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--since {text!r} is no date", hint="write YYYY-MM-DD") from None
-    return (moment.replace(tzinfo=zone) if moment.tzinfo is None else moment).timestamp()

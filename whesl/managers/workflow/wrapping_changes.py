@@ -154,7 +154,7 @@ CHANGES = (
     ),
     Change(
         name="passed-on",
-        what="WHESL copies what a program writes, who sees no terminal; without a reader it gets SIGPIPE.",
+        what="WHESL copies a program's output: it sees no terminal, and gets SIGPIPE once nobody reads.",
         when="Where the output is no file: in jobs of Flux; `whesl exec` at a terminal or in a pipe.",
         why="Rules are judged on the files, and a slow reader does not hold the program up.",
         aspects=(),
