@@ -37,7 +37,7 @@ def test_each_attempt_has_the_descriptors_of_its_caller(bench: Bench) -> None:
 def test_a_script_that_kills_all_pythons_spares_ours(bench: Bench) -> None:
     """``pkill -9 python``, with which scripts begin on nodes where old programs may linger, ended the job."""
     bench.forked = False
-    app = bench.script(": > begun; while [ ! -e done ]; do sleep 0.1; done; exit 5\n")
+    app = bench.script(": > begun; for _ in {1..1200}; do [ ! -e done ] || exit 5; sleep 0.1; done\n")
     child = bench.exec(*app, options=("-e", bench.rules()))
     until((bench.place / "begun").exists, "the program")
     bench.isolator()
