@@ -20,8 +20,6 @@ from whesl.prediction.failures.predictor_base import span
 _NAMED = 4  # largest number of nodes that a reason names; further nodes are only counted
 _LONGEST = 400  # largest number of characters of a reason
 _SAID = 30.0  # seconds for which a node's evidence is cached; upper bound for risks
-_HORIZON = 86400.0  # assumed duration of a job without a limit, in seconds
-_REFRESH = 1.0  # shortest time for which risks are cached, in seconds
 _SHARE = 0.01  # share of a job's duration for which its risks are cached
 _MOST_SAID = 65536
 _KEPT = 256  # largest number of durations whose risks are cached
@@ -59,10 +57,21 @@ class Advice:
         predictor: gives the failure probabilities of nodes; None for Flux's own order.
         names: names of the predictor's nodes by index.
         hosts: each rank's host name.
+        horizon: assumed duration of a job without a limit, in seconds.
+        refresh: shortest time for which risks are cached, in seconds.
     """
 
-    def __init__(self, predictor: Predictor | None, names: Sequence[str], hosts: Mapping[int, str]) -> None:
+    def __init__(
+        self,
+        predictor: Predictor | None,
+        names: Sequence[str],
+        hosts: Mapping[int, str],
+        *,
+        horizon: float = 86400.0,
+        refresh: float = 1.0,
+    ) -> None:
         self.predictor = predictor
+        self._horizon, self._refresh = horizon, refresh
         index = {name: number for number, name in enumerate(names)}
         found = {rank: index.get(host, index.get(host.partition(".")[0])) for rank, host in hosts.items()}
         self._node = {rank: node for rank, node in found.items() if node is not None}
@@ -85,7 +94,7 @@ class Advice:
             now: the current time, in seconds since the epoch.
         """
         left = ends - now if ends > 0 else math.inf
-        return max(min(duration or _HORIZON, left), 0.0)
+        return max(min(duration or self._horizon, left), 0.0)
 
     def risks(self, duration: float, now: float) -> Risks:
         """Return the risks of each rank for a job.
@@ -96,7 +105,7 @@ class Advice:
         """
         duration = float(f"{duration:.2g}")  # durations that are equal to two digits share their risks
         found = self._risks.get(duration)
-        kept = max(_REFRESH, min(_SHARE * duration, _SAID))
+        kept = max(self._refresh, min(_SHARE * duration, _SAID))
         if found is None or not found.made <= now < found.made + kept:
             found = self._ask(duration, now, now)
             if len(self._risks) >= _KEPT:
