@@ -117,7 +117,7 @@ class Command(NamedTuple):
 
 
 def is_program(name: str) -> bool:
-    """Whether the first word of a command is a program of the user's, or starts one."""
+    """Whether a command with this first word starts a program of the user's, and no tool of the system."""
     tool = posixpath.basename(name) if name.startswith(("/bin/", "/usr/bin/")) else name
     return _TOOLS.fullmatch(tool) is None and re.match(r"[\w./~$-]", name) is not None
 

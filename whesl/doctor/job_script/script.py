@@ -122,9 +122,9 @@ class JobScript:
 
 
 def inner(command: Command, *programs: str) -> tuple[str, ...]:
-    """Return the words of a command from the name of one of the programs on; () where it names none.
+    """Return a program's name and arguments in a command; () where the command names none of the programs.
 
-    Launchers and their options stand before that name.
+    The words of a launcher, which stand before the name, are left out.
 
     Args:
         command: the command.

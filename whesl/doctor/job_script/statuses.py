@@ -16,12 +16,12 @@ from whesl.doctor.job_script.commands import descendants, is_program, parsed, te
 
 OWN = "own"  # the status of the program that fails
 ANY = "any"  # a status that is not known
-TESTED = "tested"  # the 1 of a test for something that a sound run does not have
+TESTED = "tested"  # the 1 of a test that is false in a run without a failure
 # Programs that end with a status of their own when what they start fails. Sources: the manuals of GNU make,
 # findutils and coreutils.
 _MADE = {"make": 2, "xargs": 123, "find": 0}
 _TESTS = {"[", "test", "grep", "egrep", "diff", "cmp"}
-# What a sound run does not have, in the words of a test; and a setting, which it may have or not.
+# Words of tests that are false in a run without a failure, or that ask for a setting.
 _NOT_THERE = re.compile(
     r"err|fail|warn|fatal|\bcore\b|crash|nan\b|problem|-n \"?\$|\$\{?\w+\}?\"? =", re.IGNORECASE
 )
