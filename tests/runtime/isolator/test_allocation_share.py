@@ -44,10 +44,10 @@ def test_who_uses_all_of_an_allocation_is_a_neighbour_that_claims_no_node(
 ) -> None:
     account = node_claims.account(str(tmp_path), "slurm", "7", 0)
     assert settled(tmp_path, "a", active=active) == {"account": account, "taken": []}
-    assert not node_claims.neighbours(account, str(tmp_path / "a"))
+    assert node_claims.neighbours(account, str(tmp_path / "a")) == (False, False)
     # What runs beside it takes its part as if it were alone: it shares in any case.
     assert settled(tmp_path, "b")["taken"] == []
-    assert node_claims.neighbours(account, str(tmp_path / "a"))
+    assert node_claims.neighbours(account, str(tmp_path / "a")) == (True, True)
     assert settled(tmp_path, "c", active=active)["taken"] == []
 
 

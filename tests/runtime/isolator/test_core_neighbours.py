@@ -36,6 +36,13 @@ def test_a_node_of_others_or_of_nobody_is_lost_without_a_restart(world: Make) ->
     assert (made.state.raised, len(starts(made))) == ((), 1)
 
 
+def test_a_node_that_its_one_step_does_not_use_is_lost_without_a_restart(world: Make) -> None:
+    """The last task of a pilot, and a lone ``whesl exec -- srun -N1``, failed with a node of nobody."""
+    made = beside(world, ("n1",), ())
+    lost(made, "n4", "NODEDOWN")
+    assert (made.state.raised, len(starts(made))) == ((), 1)
+
+
 def test_a_node_of_its_own_is_replaced_by_one_of_nobody(world: Make) -> None:
     made = beside(world, ("n3", "n4"), ("n1", "n2"))
     replaces(made)
@@ -43,7 +50,7 @@ def test_a_node_of_its_own_is_replaced_by_one_of_nobody(world: Make) -> None:
     assert starts(made)[1:] == [("n3", "n5")]
 
 
-@pytest.mark.parametrize(("own", "others"), [((), ("n3",)), (("n1", "n2"), ()), (ALL, ("n1",))])
+@pytest.mark.parametrize(("own", "others"), [((), ("n3",)), ((), ()), (ALL, ("n1",))])
 def test_where_too_little_is_known_it_uses_all_nodes(
     world: Make, own: tuple[str, ...], others: tuple[str, ...]
 ) -> None:

@@ -178,19 +178,35 @@ def test_a_node_that_hears_nobody_calls_no_other_node_lost(
         assert (seen.node, seen.state, seen.source) == ("n2", NodeState.DOWN, "agent")
 
 
+@pytest.mark.parametrize(
+    ("neighbours", "command", "others", "told_of"),
+    [
+        ((True, True), "./app", True, True),
+        ((True, True), "./app", False, False),  # its neighbour may be anywhere
+        ((True, False), "./app", False, True),  # the last task of a pilot
+        ((False, False), "/usr/bin/srun", False, True),
+        ((False, False), "./app", False, False),  # the next line of a script may use all nodes
+    ],
+)
 def test_an_exception_that_names_a_node_waits_until_the_steps_places_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    neighbours: tuple[bool, bool],
+    command: str,
+    others: bool,
+    told_of: bool,
 ) -> None:
     """A task beside another one asked for a spare of all nodes of their instance, and failed without one."""
     setup = make_setup(nodes=("n1", "n2"), account=str(tmp_path))
 
     class Located(Asked):
         def step_places(self) -> list[StepPlace]:
-            return [StepPlace(0, ("n1",), f"{token_prefix(setup)}.1"), StepPlace(0, ("n2",), "another's")]
+            own = StepPlace(0, ("n1",), f"{token_prefix(setup)}.1")
+            return [own, StepPlace(0, ("n2",), "another's")] if others else [own]
 
-    monkeypatch.setattr(node_claims, "neighbours", lambda *_: True)
+    monkeypatch.setattr(node_claims, "neighbours", lambda *_: neighbours)
     events: list[Event] = []
-    job = Job(setup=setup, command=("true",))
+    job = Job(setup=setup, command=(command,))
     places = StepPlaces(Located(), job, str(tmp_path), events.append)  # type: ignore[arg-type]  # a stand-in
     with contextlib.closing(places):
         seen = JobExceptionSeen(
@@ -204,7 +220,8 @@ def test_an_exception_that_names_a_node_waits_until_the_steps_places_are_known(
             return bool(events)
 
         waiting.until(told, "an answer", PATIENCE)
-    assert events == [StepsSeen(own=("n1",), others=("n2",)), seen]
+    steps = StepsSeen(own=("n1",), others=("n2",) if others else ())
+    assert events == ([steps, seen] if told_of else [seen])
 
 
 def test_a_node_s_state_comes_with_the_resource_manager_s_reason(

@@ -1,4 +1,4 @@
-"""The nodes of a task that shares its job with other tasks: those on which the task's steps run. Pure."""
+"""The nodes of a task that uses a part of its job's nodes: those on which the task's steps run. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whesl.runtime.journal.records import isolator_records as records
 def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
     """Restrict the task to the nodes of its own steps; nodes without any task's steps become its spares.
 
-    The task's nodes stay the same where nothing is known of its own steps, or of other tasks' steps.
+    The task's nodes stay the same where nothing is known of its own steps.
     """
     state = transition.state
     whole = split(state.setup).active
@@ -21,11 +21,12 @@ def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
     runs = state.phase in (Phase.LAUNCHING, Phase.RUNNING)
     if not runs or state.setup.active or state.nodes.active != whole:
         return
-    if not event.others or own in ((), whole):
+    if own in ((), whole):
         return
     rest = (*whole, *state.nodes.spares)
     spares = tuple(node for node in rest if node not in (*own, *event.others))
     nodes = NodeSet(active=own, spares=spares, components=state.nodes.components)
     transition.record(records.Nodes(nodes=nodes))
-    transition.say(f"its steps run on {', '.join(own)}, steps of other tasks on {', '.join(event.others)}")
+    others = f", steps of other tasks on {', '.join(event.others)}" if event.others else ""
+    transition.say(f"its steps run on {', '.join(own)}{others}")
     transition.do(ClaimNodes(nodes=own, shared=own))

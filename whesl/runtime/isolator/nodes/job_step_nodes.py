@@ -1,6 +1,8 @@
 """The nodes of steps, asked before a node's loss is reported to a task that may use any node of its job.
 
-The resource manager is asked only where other tasks run in the job, by the allocation's account of nodes.
+The resource manager is asked only where other tasks run or ran in the job, by the allocation's account of
+nodes, or where the task's command is a launcher, so that the nodes of its one step are all that it uses. A
+script alone in its job may use other nodes in its next lines.
 Events that come meanwhile wait behind the loss.
 """
 
@@ -8,11 +10,13 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Callable
 
 from whesl.managers.resource.port import Allocation, LocatesSteps
 from whesl.model.errors import WheslError
+from whesl.model.launcher_programs import LAUNCHERS
 from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, NodeSeen, StepsSeen
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes import node_claims
@@ -46,6 +50,8 @@ class StepPlaces:
         if shares and isinstance(allocation, LocatesSteps):
             self._manager, self._worker = allocation, Worker()
         self._account, self._directory = job.setup.account, directory
+        name, first = (*map(os.path.basename, job.command), "", "")[:2]
+        self._launcher = name in LAUNCHERS and (name, first) != ("flux", "start")
         self._prefix = token_prefix(job.setup)
         self._feed = feed
         self._held: list[Event] = []
@@ -57,6 +63,7 @@ class StepPlaces:
     def forget(self) -> None:
         """Forget the steps of the present attempt, which is being ended."""
         self._own = self._others = frozenset[str]()
+        self._alone = False
 
     @property
     def sockets(self) -> tuple[int, ...]:
@@ -111,12 +118,13 @@ class StepPlaces:
             self._look_at = time.monotonic() + LOOK_EVERY
             self._worker.submit(self._look, self._take)
 
-    def _look(self) -> tuple[set[str], set[str]]:
-        """Return the nodes of the task's own steps, and the nodes of other tasks' steps."""
-        own, others = set[str](), set[str]()
+    def _look(self) -> tuple[set[str], set[str], bool]:
+        """Return the nodes of the task's own steps, of other tasks' steps, and whether it runs alone."""
+        own, others, running = set[str](), set[str](), True
         assert self._manager is not None
         try:
-            if node_claims.neighbours(self._account, self._directory):
+            known, running = node_claims.neighbours(self._account, self._directory)
+            if known or self._launcher:
                 places = self._manager.step_places()
                 mine = {process.pid for process in attempt_processes.of_attempt(self._prefix)}
                 for place in places:
@@ -124,18 +132,20 @@ class StepPlaces:
                     (own if ours else others).update(place.nodes)
         except (WheslError, OSError) as error:
             LOG.debug("where steps run could not be observed: %s", error)
-        return own, others
+        return own, others, not running
 
-    def _take(self, found: tuple[set[str], set[str]]) -> None:
+    def _take(self, found: tuple[set[str], set[str], bool]) -> None:
         self._asking = False
         self._own |= found[0]
         self._others |= found[1]
+        self._alone = found[2]
         self._release()
 
     def _release(self) -> None:
         """Feed the known steps, and the events that have waited for them."""
         held, self._held, self._answer_by = self._held, [], math.inf
-        if held and self._own and self._others:
+        # Neighbours without steps may be on any node, so nothing is known of the nodes of nobody.
+        if held and self._own and (self._others or self._alone):
             self._feed(StepsSeen(own=tuple(sorted(self._own)), others=tuple(sorted(self._others))))
         for event in held:
             self._feed(event)

@@ -137,14 +137,17 @@ def lives(task: str) -> bool:
     return takeover_lock.holder(f"{task}/lock") is not None
 
 
-def neighbours(directory: str, task: str) -> bool:
-    """Whether other tasks run in an allocation. Raises OSError.
+def neighbours(directory: str, task: str) -> tuple[bool, bool]:
+    """Return whether other tasks have used an allocation, and whether some of them run now. Raises OSError.
+
+    Of the tasks that have ended, those count that ran when the account last changed.
 
     Args:
         directory: the account.
         task: the directory of the asking task, which does not count.
     """
-    return any(lives(whose) for whose in newest(directory)[1] if whose != task)
+    others = [whose for whose in newest(directory)[1] if whose != task]
+    return bool(others), any(map(lives, others))
 
 
 def forget(home: str, before: float) -> None:
