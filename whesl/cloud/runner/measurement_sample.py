@@ -136,12 +136,7 @@ def part(
 
 
 def of_same_tasks(workflow: Workflow, sample: Workflow) -> Workflow:
-    """Return the part of a workflow with the tasks of a sample, each in the sample's stage.
-
-    Args:
-        workflow: the workflow.
-        sample: the sample.
-    """
+    """Return the part of a workflow with the tasks of a sample, each in the sample's stage."""
     stages = {task.name: task.stage for task in sample.tasks}
     tasks = []
     for task in workflow.tasks:

@@ -306,12 +306,7 @@ OPERATIONS: dict[tuple[str, str], type[Arguments]] = {
 
 @cache
 def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:
-    """Return the arguments of an operation: first its own, then those of all operations.
-
-    Args:
-        resource: the resource's name.
-        operation: the operation's name.
-    """
+    """Return the arguments of an operation: first its own, then those of all operations."""
     return (*_described(OPERATIONS[resource, operation]), *COMMON)
 
 

@@ -46,11 +46,6 @@ def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
 
 
 def forget(transition: Transition, task: str) -> None:
-    """Drop the estimate for a task's clock: its job may start again on another host.
-
-    Args:
-        transition: the present transition.
-        task: the task's id.
-    """
+    """Drop the estimate for a task's clock: its job may start again on another host."""
     if task in transition.state.volatile.late:
         transition.volatile(late=transition.state.volatile.late.without(task))

@@ -72,12 +72,7 @@ def _why_not(transition: Transition, prediction: PredictedFailure) -> str:
 
 
 def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]:
-    """Return the exceptions that a prediction raises, in the order of the rules.
-
-    Args:
-        state: the task's state.
-        prediction: the predicted failure.
-    """
+    """Return the exceptions that a prediction raises, in the order of the rules."""
     evidence = Evidence(
         kind="predicted",
         time=prediction.time,

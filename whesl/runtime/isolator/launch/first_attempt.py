@@ -52,12 +52,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
-    """Return the state of the attempt's files before its start.
-
-    Args:
-        job: the task.
-        directory: the task's directory.
-    """
+    """Return the state of the attempt's files before its start."""
     return attempt_output_destination.beginning(directory, job, NUMBER, Configuration())
 
 

@@ -157,11 +157,7 @@ def _places(name: str) -> Iterator[str]:
 
 
 def running(directory: str) -> int:
-    """Return the process number of a task's runner on this machine, 0 when there is none.
-
-    Args:
-        directory: the task's directory.
-    """
+    """Return the process number of a task's runner on this machine, 0 when there is none."""
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
             pid = int(name)

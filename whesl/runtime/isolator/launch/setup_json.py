@@ -220,11 +220,7 @@ def checksum(content: bytes) -> int:
 
 
 def given_script(directory: str) -> str:
-    """Return the path at which a script from standard input is kept.
-
-    Args:
-        directory: the task's directory.
-    """
+    """Return the path at which a script from standard input is kept."""
     return f"{directory}/script"
 
 
