@@ -10,6 +10,8 @@ import msgspec
 
 # A path ends where a character stands that is unusual in file names inside scripts and arguments.
 NAME = r"A-Za-z0-9._\-+@%~"
+# What may stand before an absolute path. ``${X}/a`` and ``$(pwd)/a`` are not ``/a``, nor is a URL's host.
+_BEFORE = rf"(?P<before>(?<=file://)|(?<=sqlite:///)|(?<![{NAME}/)}}])(?!(?<=:)//)(?:-[A-Za-z]+|@)?)"
 _RELATIVE = re.compile(rf"(?![/~-])[{NAME},:]*/[{NAME},:/]*")
 
 
@@ -85,7 +87,8 @@ class PathMap(msgspec.Struct, frozen=True):
         """
         if not self.rules:
             return text
-        return paths_in_text(rule.old for rule in self.rules).sub(lambda found: self.path(found[0]), text)
+        pattern = paths_in_text(rule.old for rule in self.rules)
+        return pattern.sub(lambda found: found["before"] + self.path(found["path"]), text)
 
     def arguments(self, arguments: tuple[str, ...], workdir: str = "") -> tuple[str, ...]:
         """Map each argument.
@@ -111,9 +114,10 @@ class PathMap(msgspec.Struct, frozen=True):
 
 
 def paths_in_text(prefixes: Iterable[str]) -> re.Pattern[str]:
-    """Return the pattern of absolute paths in a text, also with doubled slashes and dots.
+    """Return the pattern of absolute paths in a text (group ``path``), also with doubled slashes and dots.
 
-    A path ends before a character that is unusual in file names, unless that is a prefix's own.
+    A path ends before a character that is unusual in file names, unless that is a prefix's own. An option
+    (``-I/a``), an ``@`` or ``file://`` may stand right before it.
 
     Args:
         prefixes: absolute paths, as ``normal`` returns them.
@@ -121,7 +125,7 @@ def paths_in_text(prefixes: Iterable[str]) -> re.Pattern[str]:
     by_length = sorted(prefixes, key=len, reverse=True)
     spelled = (re.escape(prefix).replace("/", r"/+(?:[.]/+)*") for prefix in by_length)
     roots = "".join(rf"{root}(?![{NAME}])|" for root in spelled)
-    return re.compile(rf"(?<![{NAME}/])(?!(?<=:)//)(?:{roots}/)[{NAME}/]*")
+    return re.compile(rf"{_BEFORE}(?P<path>(?:{roots}/)[{NAME}/]*)")
 
 
 def normal(path: str) -> str:

@@ -36,6 +36,8 @@ from whesl.runtime.operations.relocation.named_and_open_files import named_paths
         (("app", "old/in", "--out=./old/o", "old", "cat old/x", "a/old/y"), "cat old/z", {}, "/",
          ("/old/in", "/old/o")),
         (("app", "sub/in"), "", {}, "/old/w", ("/old/w",)),
+        (("sh", "-c", "cat '/old/a b' \"/old/c d\""), 'sh -c "ls \\"/old/e f\\""', {}, "",
+         ("/old/a", "/old/a b", "/old/c", "/old/c d", "/old/e", "/old/e f")),
         (("/old/a\0b",), "", {}, "", ("/old/a",)),
         (("/old/\ud800",), "", {}, "", ("/old",)),
     ],
@@ -78,23 +80,46 @@ def spelled(draw: st.DrawFn) -> tuple[str, str]:
     return "/" + "/".join(names), other
 
 
-@given(spelled(), st.sampled_from(("", "/", "/.")), st.sampled_from(("", " ", "'", ":", "=", ">")))
-def test_a_path_is_the_same_one_however_it_is_spelled(path: tuple[str, str], end: str, before: str) -> None:
+BEFORE = (
+    "", " ", "'", ":", "=", ">", "a:", "x,", "sh -c \"cat '", "--out=", "-I", "-L", "-isystem", "'-L",
+    "-Wl,-L", "X=-I", "@", "--data=@", "file://", "in=file://", "sqlite:///",
+)  # fmt: skip
+
+
+@given(
+    spelled(),
+    st.sampled_from(("", "/", "/.")),
+    st.sampled_from(BEFORE),
+    st.sampled_from(("", " x", "' >y\"", ":b", ",z")),
+)
+def test_a_path_is_the_same_one_however_it_is_spelled(
+    path: tuple[str, str], end: str, before: str, after: str
+) -> None:
     plain, other = path
     paths = PathMap().with_rule("/old", "/new")
     moved = paths.path(plain)
-    if before == ":" and other.startswith("//"):
+    if before.endswith(":") and other.startswith("//"):
         before = " "  # a host of a URL
     expected = moved + end if moved != plain else other + end
     assert paths.path(other + end) == expected
-    assert paths.text(before + other + end) == before + expected
-    assert paths.arguments((f"--out={other}{end}",)) == (f"--out={expected}",)
-    assert named_paths((), before + other + end, {}, "", ["/old"]) == ((plain,) if moved != plain else ())
+    assert paths.text(before + other + end + after) == before + expected + after
+    assert paths.arguments((f"{before}{other}{end}{after}",)) == (f"{before}{expected}{after}",)
+    named = named_paths((), before + other + end + after, {}, "", ["/old"])
+    assert named[:1] == ((plain,) if moved != plain else ())
+    assert all(each.startswith(plain) for each in named), "the text may be a name with spaces"
 
 
-def test_a_url_is_no_path() -> None:
-    paths = PathMap().with_rule("/old", "/new")
-    assert paths.text("http://old/x s3://old/y rsync://h/old/z") == "http://old/x s3://old/y rsync://h/old/z"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://old/x s3://old/y rsync://h/old/z",
+        "hdfs:///old/x sqlite:///old/x",
+        "${X}/old/x $X/old/x $(pwd)/old/x x-I/old/x a@/old/x -3/old/x",
+    ],
+)
+def test_what_only_looks_like_a_path_is_none(text: str) -> None:
+    assert PathMap().with_rule("/old", "/new").text(text) == text
+    assert named_paths((), text, {}, "", ["/old"]) == ()
 
 
 @pytest.mark.parametrize("rules_name_the_link", [False, True])

@@ -25,7 +25,8 @@ def linked_roots(paths: Iterable[str], root: str) -> PathMap:
     real = os.path.realpath(root)
     found: dict[str, str] = {}
     for path in paths:
-        if below(root, path) or not below(real, os.path.realpath(path)) or _program(path):
+        program = Path(path).is_file() and os.access(path, os.X_OK)
+        if program or below(root, path) or not below(real, os.path.realpath(path)):
             continue
         for directory in reversed((path, *map(str, Path(path).parents))):
             place = os.path.realpath(directory)
@@ -34,7 +35,3 @@ def linked_roots(paths: Iterable[str], root: str) -> PathMap:
                     found[directory] = root + place[len(real) :]
                 break
     return PathMap(tuple(sorted(PathRule(old, new) for old, new in found.items())))
-
-
-def _program(path: str) -> bool:
-    return Path(path).is_file() and os.access(path, os.X_OK)

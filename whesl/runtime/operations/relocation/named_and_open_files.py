@@ -17,6 +17,8 @@ from whesl.model.pathmap import NAME, absolute, below, normal, paths_in_text
 # Variables that the system and the resource manager set; their values do not name the task's data.
 _SYSTEM = re.compile(r"HOME|PWD|OLDPWD|SHLVL|_|(?:SLURM|SLURMD|SBATCH|SRUN|FLUX|PMI|PMIX|PRTE|WHESL)_.*")
 _UPWARD = re.compile(rf"(?<![{NAME}/$}}])(?:\./)*\.\.(?:/[{NAME}]*)*")
+# Names with spaces: a whole argument, an option's value, or in quotes (escaped ones in a quoted command).
+_WHOLE = re.compile(r"""(?:^|(?<=["'=]))/[^"'\\\n:]*(?=\\?["']|$)""")
 
 
 def named_paths(
@@ -46,13 +48,11 @@ def named_paths(
     pattern = paths_in_text(roots)
     candidates: list[str] = [cwd] if cwd.startswith("/") else []
     values = [value for name, value in environment.items() if not _SYSTEM.fullmatch(name)]
-    whole = [value for argument in command for value in (argument, argument.partition("=")[2])]
-    whole += values
-    candidates += [value for value in whole if value.startswith("/") and ":" not in value]
     if not any(below(root, cwd) for root in roots - {"/"}):
         candidates += [absolute(argument.rpartition("=")[2], cwd) for argument in command]
     for text in (*command, script, *values):
-        candidates += pattern.findall(text)
+        candidates += (found["path"] for found in pattern.finditer(text))
+        candidates += _WHOLE.findall(text)
         if cwd.startswith("/"):
             candidates += [posixpath.join(cwd, found) for found in _UPWARD.findall(text)]
     found = {path for path in map(_normal, candidates) if path and any(below(root, path) for root in roots)}
