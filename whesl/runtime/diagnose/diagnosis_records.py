@@ -12,7 +12,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """A message that programs print, and its meaning for the job.
 
     Attributes:
-        name: ``file.table`` of the knowledge.
+        name: ``file.table`` of the knowledge; the other attributes are keys of the table.
         role: the role of the message.
         cause_class: None for harmless messages, good ends and facts.
         match: expressions; the groups node, rank, device and path capture the place of the failure.
@@ -35,12 +35,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    role: Role
-    cause_class: CauseClass | None
+    role: Role = Role.CAUSE
+    cause_class: CauseClass | None = msgspec.field(default=None, name="class")
     match: tuple[str, ...]
-    means: str
+    means: str = ""
     source: str
-    strength: int
+    strength: int = 0
     explained: frozenset[CauseClass] = frozenset()
     advice: Advice = Advice.UNKNOWN
     general: bool = False

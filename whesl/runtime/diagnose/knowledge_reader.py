@@ -8,41 +8,20 @@ library are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from whesl.files.toml import load
-from whesl.model.evidence import Advice, CauseClass
+from whesl.model.evidence import Advice
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.vocabulary import ADVICE, DEEPER, LASTING, STRENGTH, Role
 
 _HINT = "docs/why.md says what a table of the knowledge has"
-
-
-class _Table(msgspec.Struct, frozen=True):
-    """A table of a file; ``whesl.runtime.diagnose.diagnosis_records.Entry`` explains its keys."""
-
-    match: list[str]
-    source: str
-    means: str = ""
-    role: Role = Role.CAUSE
-    cls: CauseClass | None = msgspec.field(default=None, name="class")
-    strength: int | None = None
-    explained: list[CauseClass] = []
-    advice: Advice | None = None
-    general: bool = False
-    lasting: bool | None = None
-    fatal: bool = False
-    survivable: bool = False
-    report: bool = False
-    below: str = ""
-    by_words: bool = False
-    exception: str = ""
-    sees: list[str] = []
-    ignores: list[str] = []
+# The keys of a table; its name and the library of its exception stand elsewhere.
+_KEYS = {field.encode_name for field in msgspec.structs.fields(Entry)} - {"name", "library"}
 
 
 def entries(tables: Iterable[Path]) -> tuple[Entry, ...]:
@@ -55,52 +34,46 @@ def read(path: Path) -> tuple[Entry, ...]:
     document = load(path, _HINT)
     found = []
     for name, given in document.values.items():
-        try:
-            table = msgspec.convert(given, _Table)
-        except msgspec.ValidationError as error:
-            document.wrong(str(error), name)
-            continue
-        said = _wrong(table, given)
+        said = _unknown(given)
+        if not said:
+            try:
+                entry = msgspec.convert({**given, "name": f"{path.stem}.{name}"}, Entry)
+                said = _incomplete(entry)
+            except msgspec.ValidationError as error:
+                said = str(error)
         if said:
             document.wrong(said, name)
             continue
-        found.append(_entry(f"{path.stem}.{name}", table))
+        found.append(_with_usual(entry, given))
     document.check()
     return tuple(found)
 
 
-def _wrong(table: _Table, given: dict[str, Any]) -> str:
-    unknown = sorted(given.keys() - {field.encode_name for field in msgspec.structs.fields(_Table)})
-    if unknown:
-        return f"{unknown[0]!r} is not known here"
-    if table.role in (Role.CAUSE, Role.SYMPTOM, Role.TOPIC) and (table.cls is None or not table.means):
+def _unknown(given: Any) -> str:
+    """Return what is wrong with the keys of a table; '' for nothing."""
+    if not isinstance(given, dict):
+        return "a table is needed"
+    unknown = sorted(given.keys() - _KEYS)
+    return f"{unknown[0]!r} is not known here" if unknown else ""
+
+
+def _incomplete(entry: Entry) -> str:
+    if entry.role in (Role.CAUSE, Role.SYMPTOM, Role.TOPIC) and (
+        entry.cause_class is None or not entry.means
+    ):
         return "a cause, a symptom and a topic have a class and a sentence (means)"
     return ""
 
 
-def _entry(name: str, table: _Table) -> Entry:
-    library, _, exception = table.exception.rpartition(".")
-    cause = table.cls
-    default = ADVICE[cause] if cause is not None else Advice.UNKNOWN
-    return Entry(
-        name=name,
-        role=table.role,
-        cause_class=cause,
-        match=tuple(table.match),
-        means=table.means,
-        source=table.source,
-        strength=STRENGTH[table.role] if table.strength is None else table.strength,
-        explained=frozenset(table.explained) or (DEEPER if table.by_words else frozenset()),
-        advice=table.advice or default,
-        general=table.general,
-        lasting=cause in LASTING if table.lasting is None else table.lasting,
-        fatal=table.fatal,
-        survivable=table.survivable,
-        report=table.report,
-        below=table.below,
-        by_words=table.by_words,
-        library=library,
-        exception=exception,
-        sees=tuple(table.sees),
-        ignores=tuple(table.ignores),
-    )
+def _with_usual(entry: Entry, given: Mapping[str, Any]) -> Entry:
+    """Return an entry with what its role and its class give where its table is silent."""
+    library, _, exception = entry.exception.rpartition(".")
+    cause = entry.cause_class
+    usual = {
+        "strength": STRENGTH[entry.role],
+        "explained": DEEPER if entry.by_words else frozenset(),
+        "advice": Advice.UNKNOWN if cause is None else ADVICE[cause],
+        "lasting": cause in LASTING,
+    }
+    chosen = {key: value for key, value in usual.items() if key not in given}
+    return msgspec.structs.replace(entry, library=library, exception=exception, **chosen)
