@@ -103,7 +103,6 @@ ALLOWED: dict[str, set[str]] = {
         "lab/readers",
         "lab/results",
         "lab/simulators",
-        "managers/resource",
         "model",
         "placement/policies",
         "prediction/failures",

@@ -28,8 +28,8 @@ from tests.equipment import faults
 from tests.equipment.nfsbed import Faults, NfsBed
 from tests.equipment.slurmbed import SlurmBed
 from whesl.files import file_retry
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
+from whesl.model.hostlist import expand
 
 WHESL = str(Path(sys.executable).parent / "whesl")
 # Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while says

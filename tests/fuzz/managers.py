@@ -10,12 +10,10 @@ from typing import Any
 import msgspec
 
 from tests.fuzz.harness import Harness, text_of
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError
 from whesl.managers.resource.flux import bridge_client
 from whesl.managers.resource.flux import flux_command_output as flux_records
 from whesl.managers.resource.flux.allocation import FluxAllocation
-from whesl.managers.resource.hostlist import idset
 from whesl.managers.resource.slurm import (
     job_variables_of_nodes_in_use,
     releases,
@@ -23,7 +21,9 @@ from whesl.managers.resource.slurm import (
     states,
 )
 from whesl.managers.resource.slurm.command import failure
+from whesl.model import hostlist
 from whesl.model.errors import CouldNotObserveError, WheslError
+from whesl.model.hostlist import idset
 
 
 def slurm(data: bytes) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tests.neutrality.records import Outcome
-from whesl.managers.resource.hostlist import expand
+from whesl.model.hostlist import expand
 
 # Fields of ``scontrol show job``: ids, times, what says only when somebody looked, and how it was submitted.
 IGNORED = frozenset(

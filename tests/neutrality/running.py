@@ -21,7 +21,7 @@ from tests.neutrality.composing import RULES, Job, applies, job_of
 from tests.neutrality.observing import Places, labels, outcome
 from tests.neutrality.records import CONTROLS, Act, Case, Outcome, Way
 from tests.neutrality.sites import WHESL, Site
-from whesl.managers.resource.hostlist import expand
+from whesl.model.hostlist import expand
 from whesl.testing.waiting import BUSY, looks
 
 # The script itself is the job, or the command that it calls.

@@ -85,7 +85,7 @@ def node_list(text: str, where: str) -> tuple[str, ...]:
         text: the list.
         where: the name of the option or argument, for the message.
     """
-    from whesl.managers.resource.hostlist import expand
+    from whesl.model.hostlist import expand
 
     try:
         return expand(text)

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.port import Allocation, Step, StepRequest
+from whesl.model import hostlist
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
 from whesl.testing.contract_rjms import DEADLINE, MARK, marked, wait_until

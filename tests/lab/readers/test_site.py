@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from whesl.lab.readers import site_log_format_detection, slurm_jobs_and_events
 from whesl.lab.readers.outage_records import in_order
 from whesl.lab.readers.site_job_records import Clock, JobLog, State
-from whesl.managers.resource.hostlist import idset
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.hostlist import idset
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "site"
 START = 1795410836.0 + 6  # 2026-11-23T05:14:02 in UTC

@@ -12,12 +12,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.flux_node_swap import constraint, ranks_of
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import expand_counts, for_nodes
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.hostlist import expand
 from whesl.model.workflow import Task
 from whesl.runtime.isolator.core.apply_record import apply
 from whesl.runtime.isolator.core.state import State

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import need_flux
-from whesl.managers.resource.hostlist import idset
 from whesl.managers.resource.launcher_shims import flux_instance_files, shim_program
 from whesl.managers.resource.launcher_shims.flux_node_swap import QUICK, marks, rewrite_flux
 from whesl.managers.resource.launcher_shims.flux_run_direct_submission import plain_run
 from whesl.managers.resource.launcher_shims.flux_run_to_jobspec import core_limits, jobspec
 from whesl.managers.resource.launcher_shims.srun_to_flux import Facts, Run, flux_run
+from whesl.model.hostlist import idset
 
 # Four nodes were given: n02 was lost and n04 took its place.
 TASK = {

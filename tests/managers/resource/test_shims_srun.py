@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whesl.managers.resource import launcher_shims
-from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
+from whesl.model.hostlist import expand
 
 FIRST = {"WHESL_NODELIST": "n01,n02", "WHESL_SWAPPED": "{}", "SLURM_JOB_ID": "7", "SLURM_NNODES": "2"}
 FIRST["WHESL_JOB"] = "7"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whesl.managers.resource.hostlist import compress, expand
+from whesl.model.hostlist import compress, expand
 from whesl.placement.policies import reliable
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node

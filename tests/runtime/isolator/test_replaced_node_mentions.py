@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.isolator.conftest import World, detect, exception, make_setup
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.replaced_node_mentions import addresses, mentions
+from whesl.model.hostlist import compress
 from whesl.runtime.isolator.core.events_and_commands import Say, StartAttempt
 from whesl.runtime.journal.records import isolator_records as records
 

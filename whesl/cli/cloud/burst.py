@@ -28,7 +28,7 @@ def burst() -> None:
 @parameters
 def resume(*, site_file: Path = _SITE, nodes: str = argument()) -> int:
     """Start instances for NODES; for ResumeProgram."""
-    from whesl.managers.resource.hostlist import expand
+    from whesl.model.hostlist import expand
 
     failed = _burst(site_file).resume(expand(nodes))
     for node, why in failed.items():
@@ -40,7 +40,7 @@ def resume(*, site_file: Path = _SITE, nodes: str = argument()) -> int:
 @parameters
 def suspend(*, site_file: Path = _SITE, nodes: str = argument()) -> None:
     """End the instances of NODES; for SuspendProgram."""
-    from whesl.managers.resource.hostlist import expand
+    from whesl.model.hostlist import expand
 
     _burst(site_file).suspend(expand(nodes))
 

@@ -17,8 +17,8 @@ from whesl.managers.resource.embedded.artificial_wait import FORMS, QueueWait
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition, Settings
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError, missing
+from whesl.model.hostlist import expand
 
 _PREDICTIONS = click.Path(dir_okay=False, resolve_path=True)
 

@@ -13,7 +13,7 @@ from whesl.doctor.job_script.samples import python
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.pattern_and_stream_records import Pattern, Stream
-from whesl.managers.resource.hostlist import expand
+from whesl.model.hostlist import expand
 
 # Commands of a pipe: those that hand no line on, and those that hand none on before the end, or soon none.
 _TAKES = {"logger": "hands all lines to the system's log", "wc": "prints numbers alone"}

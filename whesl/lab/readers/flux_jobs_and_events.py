@@ -14,8 +14,8 @@ from typing import Any
 from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State, finish, listed
-from whesl.managers.resource.hostlist import expand, idset
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.hostlist import expand, idset
 
 _EVENT = re.compile(r"(\d+\.\d+) ([a-z-]+)((?: [a-z_-]+=.*)?)$")
 _PAIR = re.compile(r" ([a-z_-]+)=")

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from whesl.files import toml
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
+from whesl.model.hostlist import expand
 
 _ACCEPTED = """\
 name = "site"; zone = "Europe/Berlin"; checkpoint = 3600; bandwidth = 1.25e9; nodes = 16, or

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.pbs import accounting
+from whesl.model import hostlist
 
 _STATES = {
     "COMPLETED": State.COMPLETED,

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.lab.readers.site_job_records import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.hostlist import expand
 
 Used = TypeVar("Used")
 _SACCT = "sacct -aDXP -S START -o JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"

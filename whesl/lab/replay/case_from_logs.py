@@ -12,8 +12,8 @@ from whesl.lab.readers.failures import Malformed, told
 from whesl.lab.readers.outage_records import in_order
 from whesl.lab.readers.site_job_records import State
 from whesl.lab.simulators.cluster.simulation_records import Workload
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
+from whesl.model.hostlist import expand
 from whesl.prediction.failures.failure_history import merged
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import msgspec
 
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
+from whesl.model.hostlist import expand
 from whesl.model.workflow import Grade
 
 # The strength of kinds of evidence about the node at fault; a higher number overrules all lower ones.
@@ -202,7 +203,7 @@ def find_suspect(
         text = f"{item.line}\n{item.detail}"[:_MOST_TEXT]
         for wording, pattern in _COMPILED:
             for match in pattern.finditer(text):
-                hosts = expand(match.group("host"))
+                hosts = _expanded(match.group("host"))
                 left -= len(hosts)
                 if left < 0:
                     return Suspect(because=f"unknown: the evidence names more than {_MOST_NAMES} hosts")
@@ -280,31 +281,9 @@ def shorten(name: str) -> str:
     return lowered
 
 
-_BRACKETS = re.compile(r"^(?P<head>[^\[\]]*)\[(?P<list>[0-9,-]+)\](?P<tail>[^\[\]]*)$")
-_MOST_EXPANDED = 16_384
-_MOST_DIGITS = 18
-
-
-def expand(hosts: str) -> list[str]:
-    """Return the names of a host list with at most one bracket (``n[01-03,7]``), as Slurm prints it.
-
-    A malformed or very long list is returned as one name, which matches no node.
-    """
-    match = _BRACKETS.match(hosts)
-    if match is None:
-        return [hosts]
-    names: list[str] = []
-    for part in match.group("list").split(","):
-        first, dash, last = part.partition("-")
-        if not first or (dash and not last) or not (first + last).isdecimal():
-            return [hosts]
-        if len(first) > _MOST_DIGITS or len(last) > _MOST_DIGITS:
-            return [hosts]
-        low, high = int(first), int(last or first)
-        if high < low or high - low + len(names) > _MOST_EXPANDED:
-            return [hosts]
-        names += [
-            f"{match.group('head')}{number:0{len(first)}d}{match.group('tail')}"
-            for number in range(low, high + 1)
-        ]
-    return names
+def _expanded(hosts: str) -> tuple[str, ...]:
+    """Return the names of a host list; a malformed or too long one is one name, which matches no node."""
+    try:
+        return expand(hosts)
+    except ValueError:
+        return (hosts,)

@@ -13,10 +13,10 @@ import pytest
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource import launcher_shims
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.hostlist import compress
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

@@ -14,10 +14,11 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
-from whesl.managers.resource import hostlist, launcher_shims
+from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
+from whesl.model import hostlist
 from whesl.model.allocation_nodes import NodeSet
 from whesl.testing.contract_rjms import wait_until
 

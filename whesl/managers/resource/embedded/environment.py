@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Settings, Step
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import compress_counts
+from whesl.model.hostlist import compress
 
 CLUSTER = "WHESL_LOCAL_CLUSTER"
 NODE = "WHESL_LOCAL_NODE"

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.job_step_process import StepProcess
 from whesl.managers.resource.port import StepRequest
+from whesl.model import hostlist
 from whesl.model.errors import UsageError
 
 # Environment variable with a step's id, which all processes of the step inherit.

@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.port import JobRecord
+from whesl.model import hostlist
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 
-from whesl.managers.resource.hostlist import expand, idset
 from whesl.managers.resource.launcher_shims.srun_to_flux import Facts
+from whesl.model.hostlist import expand, idset
 
 DIRECTORY = "WHESL_FLUX_INSTANCE"
 # Seconds of run time from the step's start to a usable instance. One of 4 brokers takes about a second, and

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from whesl.managers.resource.hostlist import compress, expand, idset, ranges
 from whesl.managers.resource.launcher_shims.flux_options import SUBMITTING, parse, split
 from whesl.managers.resource.launcher_shims.nodes_in_use import LONG, TOKEN, Nodes
+from whesl.model.hostlist import compress, expand, idset, ranges
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ Variables that are read:
 
 from __future__ import annotations
 
-from whesl.managers.resource.hostlist import compress, expand
 from whesl.managers.resource.launcher_shims.launcher_options import (
     MPI_HOSTFILES,
     MPI_HOSTS,
@@ -25,6 +24,7 @@ from whesl.managers.resource.launcher_shims.launcher_options import (
     parts,
 )
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, LONG, TOKEN, Nodes, told
+from whesl.model.hostlist import compress, expand
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.managers.resource.hostlist import compress, expand
+from whesl.model.hostlist import compress, expand
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:

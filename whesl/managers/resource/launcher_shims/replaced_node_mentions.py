@@ -15,8 +15,8 @@ import socket
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.launcher_options import parse_mpi, parse_srun
+from whesl.model.hostlist import expand
 
 # Variables that WHESL, resource managers, MPI libraries and shells set themselves.
 _OWN = re.compile(r"(WHESL|SLURM|SLURMD|FLUX|SSH|PMI|PMIX|OMPI|PRTE)_\w+|HOST|HOSTNAME|_")

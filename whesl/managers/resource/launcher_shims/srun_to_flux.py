@@ -154,7 +154,7 @@ def _size(
         placed = placement(line, nodes, environ, read, ordinal)
         if placed is None:
             raise _Other
-        from whesl.managers.resource.hostlist import expand
+        from whesl.model.hostlist import expand
 
         chosen = list(expand(placed[1].partition("=")[2]))
         wanted = len(chosen)

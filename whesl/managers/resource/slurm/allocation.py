@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.job_growth_port import Growth
 from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
@@ -32,6 +31,7 @@ from whesl.managers.resource.slurm.scheduler import accounting_kept, cluster_set
 from whesl.managers.resource.slurm.slurm_command_output import RunningStep
 from whesl.managers.resource.slurm.slurmd_probe import Slurmds
 from whesl.managers.resource.slurm.srun_job_steps import OWN_STEP, SlurmStep, step_command
+from whesl.model import hostlist
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
 

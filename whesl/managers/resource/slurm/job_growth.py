@@ -16,12 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.job_growth_port import Growth
 from whesl.managers.resource.slurm.command import SlurmCommands
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import job_size
 from whesl.managers.resource.slurm.releases import Ability, controller_release
 from whesl.managers.resource.slurm.slurm_command_output import SEPARATOR
+from whesl.model import hostlist
 from whesl.model.errors import RefusedError, WheslError
 
 PERMIT = "permit_job_expansion"

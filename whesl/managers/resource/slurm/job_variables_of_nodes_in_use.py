@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.launcher_shims import nodes_in_use
 from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES, JOB, of_this_job
+from whesl.model import hostlist
 from whesl.model.errors import CouldNotObserveError
 
 # Variables with a user's or sbatch's srun defaults for the job's own steps; WHESL's steps ignore them.

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.port import JobRecord, NodeRecord, Suspended
 from whesl.managers.resource.slurm.states import job_state, node_state, reason_text
+from whesl.model import hostlist
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.job_step_process import StepProcess
 from whesl.managers.resource.port import StepRequest
+from whesl.model import hostlist
 from whesl.model.errors import UsageError
 
 OWN_STEP = "whesl-"  # prefix of the names of WHESL's own steps

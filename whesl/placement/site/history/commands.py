@@ -9,8 +9,8 @@ from pathlib import Path
 from whesl.lab.readers import flux_jobs_and_events, slurm_jobs_and_events
 from whesl.lab.readers.failures import Loaded
 from whesl.lab.readers.site_job_records import Clock, JobLog
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
+from whesl.model.hostlist import expand
 
 _PATIENCE = 600.0  # longest time of a command in seconds, enough for years of a large site's jobs
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from whesl.lab.readers.failures import Loaded, Malformed
 from whesl.lab.readers.outage_records import Found, Outage
 from whesl.lab.readers.site_job_records import JobLog, State
-from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
 from whesl.model.evidence import PredictedFailure
+from whesl.model.hostlist import expand
 from whesl.model.printable import visible
 from whesl.placement.site.history.bad_node_reports import Seen
 from whesl.placement.site.history.usefulness import stake

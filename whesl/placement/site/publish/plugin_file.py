@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from whesl.managers.resource.hostlist import compress, expand
+from whesl.model.hostlist import compress, expand
 from whesl.placement.policies.exclude_list_choice import at_risk, budget, exclude
 from whesl.placement.site.publish.risk_table import is_name
 

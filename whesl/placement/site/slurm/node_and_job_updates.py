@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from whesl.managers.resource.embedded.commands.options import seconds
-from whesl.managers.resource.hostlist import compress, expand
 from whesl.managers.resource.slurm.command import DeniedError, SlurmCommands
 from whesl.managers.resource.slurm.states import UNDRAINED
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+from whesl.model.hostlist import compress, expand
 from whesl.placement.site.publish import plugin_file
 from whesl.placement.site.publish.core.node_changes import Command, Drain, SetFeatures, SetWeight, Undrain
 from whesl.placement.site.publish.observed_node import Node

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
-from whesl.managers.resource.hostlist import compress
 from whesl.model.errors import UsageError
+from whesl.model.hostlist import compress
 from whesl.model.states import JobState
 
 COMPACT = {

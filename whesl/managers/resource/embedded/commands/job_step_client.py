@@ -20,8 +20,8 @@ from whesl.managers.resource.embedded.cluster_directory import SERVER, Cluster
 from whesl.managers.resource.embedded.commands.output_sinks import Sinks
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step, StepWish
 from whesl.managers.resource.embedded.scheduler.job_steps import KILLED
-from whesl.managers.resource.hostlist import ranges
 from whesl.model.errors import RefusedError
+from whesl.model.hostlist import ranges
 
 RECONNECT = 0.2
 INPUT_CHUNK = 64 * 1024

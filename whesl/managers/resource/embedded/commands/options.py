@@ -9,9 +9,9 @@ import re
 import time
 from collections.abc import Sequence
 
-from whesl.managers.resource import hostlist
 from whesl.managers.resource.launcher_shims import launcher_options
 from whesl.managers.resource.launcher_shims.launcher_options import Option, Table
+from whesl.model import hostlist
 from whesl.model.errors import UsageError
 
 _BEGIN = re.compile(r"now(?:\+(\d{1,9})\s*(seconds?|minutes?|hours?|days?|weeks?|))?", re.IGNORECASE)

@@ -12,9 +12,9 @@ from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.environment import file_name
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Settings
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import RefusedError, UsageError
+from whesl.model.hostlist import compress
 
 OPTIONS = Table(
     "all/a clusters/M= details/d federation/F future help/h hide local oneliner/o quiet/Q usage "

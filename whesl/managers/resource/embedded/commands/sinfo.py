@@ -9,8 +9,8 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.launcher_options import Table
+from whesl.model.hostlist import compress
 
 OPTIONS = Table("""
 Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i=

@@ -11,9 +11,9 @@ from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
-from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.launcher_shims.launcher_options import Table
 from whesl.model.errors import RefusedError, UsageError
+from whesl.model.hostlist import compress
 from whesl.model.states import JobState
 
 OPTIONS = Table("""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.managers.resource.hostlist import compress, expand
+from whesl.model.hostlist import compress, expand
 
 
 @pytest.mark.parametrize(
