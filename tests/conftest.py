@@ -165,6 +165,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     item.user_properties.append(("processor", f"{_processor() - item.stash[USED]:.2f}"))
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a test by the beginning of a long text: a whole file in its name hides what a failure says."""
+    return f"{ascii(val[:60])[:60]}..." if isinstance(val, (str, bytes)) and len(val) > 100 else None
+
+
 def first_group(groups: dict[str, str], item: pytest.Item) -> str:
     """Return the group of the first entry with which the test's name begins, or nothing."""
     return next((group for start, group in groups.items() if item.nodeid.startswith(start)), "")
