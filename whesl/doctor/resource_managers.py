@@ -94,8 +94,7 @@ def local() -> list[Finding]:
     """Look at the embedded resource manager, which is part of WHESL."""
     cluster = Cluster.of(os.environ)
     if not os.path.exists(cluster.join("settings.json")):  # noqa: PTH110  # the room's paths are texts
-        detail = "embedded, not started"
-        return one(State.OK, detail)
+        return one(State.OK, "embedded, not started")
     try:
         limits = {"patience": _LOCAL_PATIENCE, "timeout": _LOCAL_PATIENCE}
         answer = cluster.ask(protocol.ListNodes(), protocol.Nodes, **limits)
@@ -107,8 +106,7 @@ def local() -> list[Finding]:
             f"WHESL_LOCAL names {cluster.path}: {error.message}" if meant else "embedded, stopped",
             "whesl local start, or unset WHESL_LOCAL" if meant else "",
         )
-    detail = f"{len(answer.nodes)} virtual nodes run in {cluster.path}"
-    return one(State.OK, detail)
+    return one(State.OK, f"{len(answer.nodes)} virtual nodes run in {cluster.path}")
 
 
 def launchers() -> list[Finding]:

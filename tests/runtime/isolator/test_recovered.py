@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from tests.runtime.isolator.bench import CRASH, Bench, bench
 from tests.runtime.isolator.conftest import World, detect, exception, found, node_exception
 from tests.runtime.isolator.test_core_nodes import four, replaces
+from whesl.managers.resource.launcher_shims import COMMANDS
+from whesl.model.launcher_programs import LAUNCHERS
 from whesl.model.recovery_criterion import Reach, last_steps, seconds_past, went_past
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
@@ -205,7 +207,9 @@ def test_a_launcher_is_found_in_a_script_that_an_interpreter_runs(tmp_path: Path
     script.write_text("mpirun -n 4 ./app\n")
     os.mkfifo(tmp_path / "pipe")
     setup = Setup(task=Task(id="exec/app", step="app"), workflow="exec")
-    for words in ("bash -e app.sh", str(script), "srun app", "bash -c 'mpirun ./app'"):
+    assert frozenset(COMMANDS) <= LAUNCHERS, "each launcher that has a shim"
+    known = (f"{name} app" for name in LAUNCHERS)
+    for words in ("bash -e app.sh", str(script), "bash -c 'mpirun ./app'", *known):
         assert launches(Job(setup=setup, command=tuple(shlex.split(words)), workdir=str(tmp_path))), words
     for words in ("bash pipe missing x", str(tmp_path), "true"):
         assert not launches(Job(setup=setup, command=tuple(words.split()), workdir=str(tmp_path))), words

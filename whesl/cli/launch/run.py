@@ -60,7 +60,7 @@ def run(
         "auto",
         "What runs the tasks' steps in Slurm's jobs: a Flux instance inside each, or Slurm.",
         shown=True,
-        choices=("auto", "flux", "slurm"),
+        choices=manager_table.INNER,
     ),
     own_node: bool = OWN_NODE,
     observe: bool = OBSERVE,

@@ -12,9 +12,9 @@ from whesl.doctor.job_script.files import named_words
 from whesl.doctor.job_script.samples import python
 from whesl.doctor.job_script.script import JobScript, Unfit, inner, value
 from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
 
-_LAUNCHERS = {"srun", "mpirun", "mpiexec", "flux"}
 _OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
 _TESTS = re.compile(r"(?:\[\[?|test)\s+(?:!\s+)?-[efs]\s+\"?([\w./-]+)\"?")
 _ASKED_FOR = re.compile(r"--?[\w-]*(?:request|trigger|stop-file|signal-file)[\w-]*[= ]+([\w./-]+)")
@@ -53,7 +53,7 @@ def past_the_launchers(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]
     if (step.resource, step.operation) != (ResourceKind.NODE, Operation.REPLACE):
         return
     for each in script.always:
-        if each.words[0].startswith("/") and each.name in _LAUNCHERS:
+        if each.words[0].startswith("/") and each.name in launcher_shims.COMMANDS:
             message = f"{each.words[0]}, by its path, starts on the replaced node, too"
             yield Unfit("ESL096", message, f"write {each.name}", step.span, step.operation)
         set_anew = next(

@@ -72,12 +72,14 @@ timeout -k 30 3 pbsdsh -- sleep 40; echo ended $?
 pbsdsh -o -- sleep 20; echo not waited for $((SECONDS < 20))
 pbsdsh -s -- sh -c 'echo begins; sleep 1; echo ends'
 pbsdsh -n 0 -- sh -c 'exit 3'; echo $?
+sh -c 'exec pbsdsh -n 0 -- cat /proc/$$/comm'
+sh -c 'exec pbs_tmrsh $(hostname) cat /proc/$$/comm'
 timeout -k 30 3 pbs_tmrsh $(hostname) sleep 40; echo ended $?
 """
 
 
 def test_launchers_end_and_tell_as_without_whesl(bed: PbsBed, tmp_path: Path) -> None:
-    """SIGTERM had not ended them, all had waited for their tasks, and statuses were not told."""
+    """SIGTERM ends them, they tell statuses, and their processes have their names."""
     (tmp_path / "script.sh").write_text(LAUNCHES)
     (tmp_path / "rules.esl").write_text("DECLARE ENTITY JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\n")
     found = {}
@@ -87,7 +89,7 @@ def test_launchers_end_and_tell_as_without_whesl(bed: PbsBed, tmp_path: Path) ->
         job = bed.submit(script, *place)
         bed.wait_for(lambda job=job: bed.job(job).get("job_state") == "F", "the job is over", 120)  # type: ignore[misc]
         found[name] = (tmp_path / name).read_text()
-    assert "ended 124" in found["plain"] and "exit status 3" in found["plain"]
+    assert all(text in found["plain"] for text in ("ended 124", "exit status 3", "pbsdsh\n", "pbs_tmrsh\n"))
     assert found["wrapped"] == found["plain"], (tmp_path / "wrapped.err").read_text()
 
 

@@ -99,12 +99,8 @@ class PbsScheduler:
         """Return nodes for a job that excludes some nodes: nodes in service, free ones first."""
         if not request.exclude:
             return ()
-        text = self._commands.run("pbsnodes", "-a", "-v", "-F", "json")
-        fit = [
-            node
-            for node in records.nodes(text)
-            if node.state is NodeState.UP and node.name not in request.exclude
-        ]
+        excluded = request.exclude
+        fit = [node for node in self.nodes() if node.state is NodeState.UP and node.name not in excluded]
         fit.sort(key=lambda node: node.raw_state != "free")
         if len(fit) < request.nodes:
             raise RefusedError(

@@ -138,6 +138,10 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         own = launcher and (launcher == "--pbs_tmrsh" or number in (signal.SIGUSR1, signal.SIGUSR2))
         signal.signal(number, signal.SIG_DFL if own else lambda number, _: caught.append(number))
+    if launcher:
+        # Signals and stacks are for programs: WHESL leaves launchers out by their processes' names.
+        with open("/proc/self/comm", "w", encoding="ascii") as name:  # noqa: PTH123
+            name.write(launcher[2:])
     nodes, *command = sys.argv[1 + bool(launcher) :]
     table = [(int(index), name) for index, _, name in (word.partition("=") for word in nodes.split())]
     try:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from whesl.files.regular_file import beginning
-from whesl.model.launcher_programs import NO_RANKS
+from whesl.model.launcher_programs import LAUNCHERS, NO_RANKS
 from whesl.runtime.isolator.core.events_and_commands import Event, ProgramSeen
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
@@ -28,7 +28,7 @@ LONGEST = 1.0
 # Number of a command's first words that may be its script, after an interpreter and its options.
 _WORDS = 4
 _SCRIPT = 1 << 18  # number of bytes of a script that are searched for a launcher
-_LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
+_LAUNCHERS = re.compile(rf"\b(?:{'|'.join(map(re.escape, LAUNCHERS))})\b")
 # Variables of ranks that are not set in a batch script, by srun(1), flux-run(1), and the process environments
 # of Open MPI and MPICH. Slurm numbers the step of a batch script -5 (26.05), and that of an interactive shell
 # in the same way (slurm.h).
