@@ -9,8 +9,8 @@ SH = ("sh",)
 BASH = ("bash",)
 
 
-def _interpreter(name: str, first: str, *speaks: str) -> Feature:
-    return Feature(name=name, kind=Kind.INTERPRETER, first=first.encode(), speaks=speaks)
+def _interpreter(name: str, first: str, *speaks: str, ways: tuple[str, ...] = ()) -> Feature:
+    return Feature(name=name, kind=Kind.INTERPRETER, first=first.encode(), speaks=speaks, ways=ways)
 
 
 def body(name: str, text: str | bytes, *speaks: str, **more: object) -> Feature:
@@ -48,7 +48,9 @@ INTERPRETERS = (
     _interpreter("makefile", "#!/usr/bin/make -f", "makefile"),
     _interpreter("bash-o", "#!/bin/bash -o pipefail", "sh", "bash"),
     _interpreter("bash-dash", "#!/bin/bash -", "sh", "bash"),
-    _interpreter("bash-return", "#!/bin/bash\r", "sh", "bash"),
+    _interpreter(
+        "bash-return", "#!/bin/bash\r", "sh", "bash", ways=("run", "run-none", "run-observe")
+    ),  # exec tells of it in WHESL's words
     _interpreter("env-variable", "#!/usr/bin/env -S GIVEN=1 bash", "sh", "bash"),
 )
 

@@ -51,7 +51,7 @@ print(os.environ["BASH_FUNC_greet%%"], os.environ.get("a.b"), os.environ.get("SH
 
 
 @pytest.mark.parametrize("first", FIRST)
-@pytest.mark.parametrize("level", [{}, {"SHLVL": "2"}])
+@pytest.mark.parametrize("level", [{}, {"SHLVL": "0"}, {"SHLVL": "1"}, {"SHLVL": "2"}])
 def test_the_program_in_an_interpreter_s_place_passes_all_variables_on(
     tmp_path: Path, first: str, level: dict[str, str]
 ) -> None:

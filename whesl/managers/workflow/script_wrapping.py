@@ -38,8 +38,9 @@ _HELD = (*range(1, 4), 5, 6, 10, 12, *range(14, 17), 18, *range(20, 32), *range(
 _HOLD = (
     f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
     "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
-    # bash sets SHLVL where its caller has none: to 1 at its start, to 0 at its exec.
-    '[ "${BASH_VERSION:+$SHLVL}" != 1 ] || WHESL_HOLD="${WHESL_HOLD:-/usr/bin/env} -u SHLVL"',
+    # bash sets SHLVL to 1 at its start and to 0 at its exec where its caller has 0, and where it has none.
+    '[ "${BASH_VERSION:+$SHLVL}" != 1 ] || grep -qsz ^SHLVL= /proc/$$/environ || '
+    'WHESL_HOLD="${WHESL_HOLD:-/usr/bin/env} -u SHLVL"',
 )
 # The variable that names the running interpreter program and its job. A script that calls itself (``exec
 # "$0"``) in the same job is then run by its own interpreter, within the task.
