@@ -161,7 +161,7 @@ def test_outputs_that_are_missing_or_old(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_silent_function_is_ended(home: Path) -> None:
-    with pytest.raises(whesl.FunctionSilentError, match="no output for 1 s"):
+    with pytest.raises(whesl.FunctionSilentError, match=r"^silent: no output for 1 s"):
         samples.silent()
 
 

@@ -133,17 +133,15 @@ def _judged(name: str, answer: dict[str, Any], outcome: payload.Outcome | None, 
         _raise(outcome.error, outcome.traceback)
     if outcome is not None and code == 0:
         return outcome.value
-    seen = re.search(r"\((\w+): ", reason)
-    kind = _SEEN_BY.get(seen[1] if seen else "", FunctionError)
-    where = f"; see {directory}"
-    ended_well = code == 0 and answer["state"] != _DONE  # for example a rule has skipped the task
-    if kind is not FunctionError or outcome is not None or ended_well:
-        raise kind(f"{name}: {reason or answer['state'] or 'ended by a rule'}{where}", directory)
-    how = f"by signal {code - 128}" if code > 128 else f"with status {code}"
     attempts = f" in attempt {answer['attempt']}" if answer["attempt"] > 1 else ""
-    raise FunctionDiedError(
-        f"{name}: its process ended {how}{attempts}, without a result{where}", directory, code
-    )
+    where = f"{attempts}; see {directory}"
+    if timed := re.search(r"\((silence|progress): (.*)\)$", reason):
+        raise _SEEN_BY[timed[1]](f"{name}: {timed[2]}{where}", directory)
+    ended_well = code == 0 and answer["state"] != _DONE  # for example a rule has skipped the task
+    if outcome is not None or ended_well:
+        raise FunctionError(f"{name}: {reason or answer['state'] or 'ended by a rule'}{where}", directory)
+    how = f"by signal {code - 128}" if code > 128 else f"with status {code}"
+    raise FunctionDiedError(f"{name}: its process ended {how}, without a result{where}", directory, code)
 
 
 def _raise(error: BaseException, trace: str) -> None:
