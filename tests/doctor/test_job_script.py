@@ -404,12 +404,24 @@ RULES = "\n".join(
         f'{RECOVER}JOB JOB.REPLACE {{"environment": {{"A": "1"}}, "command_append": "x", "nodes": 2}}',
     ]
 )
-PARTS = ("trap python3 -c 'print(1)' EXIT", "lmp -log", "srun --export=", "timeout", "mv a", "sed 's/^/[/' |")
+LATIN = "; echo 'caf\udce9'; srun a > caf\udce9.log;"
+PARTS = (
+    LATIN,
+    "trap python3 -c 'print(1)' EXIT",
+    "lmp -log",
+    "srun --export=",
+    "timeout",
+    "mv a",
+    "sed 's/^/[/' |",
+)
 
 
 @pytest.mark.costly
 @settings(max_examples=100, deadline=None)
-@example([PARTS[0]])  # a program that stands among the words of another command
+@example(
+    [LATIN]
+)  # not UTF-8, as 'surrogateescape' gives it: whesl run ended with a traceback at an expression
+@example([PARTS[1]])  # a program that stands among the words of another command
 @example(["srun", "|", "local"])  # a command of a pipe that has no words
 @given(st.lists(st.sampled_from((*WORDS, *PARTS)), max_size=20))
 def test_rules_are_held_against_any_script(words: list[str]) -> None:

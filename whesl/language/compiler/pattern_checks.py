@@ -148,7 +148,7 @@ def found_in(pattern: Pattern, line: str) -> bool:
     repeats = sum(bool(match["repeat"] or match["count"]) for match in _PART.finditer(pattern.text))
     if repeats > MAX_TRIED or _nested(pattern.text)[0] > 1:
         return False
-    return _compiled(pattern.text).search(line.encode()) is not None
+    return _compiled(pattern.text).search(line.encode(errors="surrogateescape")) is not None
 
 
 def groups(text: str) -> int:
