@@ -129,12 +129,7 @@ class SchedulerSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the jobs' states; a job that the scheduler surely does not have is gone.
-
-        Args:
-            executors: id, handle and end time of each executor.
-            wanted: returns whether an executor is recorded and has not ended, by its id.
-        """
+        """Query the jobs' states; a job that the scheduler surely does not have is gone."""
         handles = [handle for _, handle, _ in executors if handle]
         records = self._scheduler.jobs(handles)
         found = {}
@@ -149,12 +144,7 @@ class SchedulerSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Cancel the job.
-
-        Args:
-            known_as: the executor's id.
-            handle: the handle from the executor's start, '' where the start was not answered.
-        """
+        """Cancel the job."""
         if not handle:
             record = self._scheduler.find(known_as)
             handle = record.id if record is not None else ""
@@ -206,12 +196,7 @@ class ProviderSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time.
-
-        Args:
-            executors: id, handle and end time of each executor.
-            wanted: returns whether an executor is recorded and has not ended, by its id.
-        """
+        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time."""
         handles = {known_as: handle for known_as, handle, _ in executors}
         shown: dict[str, Instance] = {}
         ended: list[str] = []
@@ -241,12 +226,7 @@ class ProviderSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Terminate the instance.
-
-        Args:
-            known_as: the executor's id.
-            handle: the handle from the executor's start, '' where the start was not answered.
-        """
+        """Terminate the instance."""
         if not handle:
             instance = self._provider.find(known_as)
             handle = instance.id if instance is not None else ""

@@ -57,12 +57,7 @@ class S3Store:
         self.name = f"s3://{bucket}/{self._prefix}"
 
     def put(self, source: Path, name: str) -> Digest:
-        """Upload a local file and read the object back.
-
-        Args:
-            source: the local file.
-            name: the file's name in the storage.
-        """
+        """Upload a local file and read the object back."""
         sent = digest_of(source)
         key = self._key(name)
         with self._explained(f"{source} cannot be copied to {self.name}"):
@@ -82,13 +77,7 @@ class S3Store:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Download an object to a local path; a broken download is resumed if the object is unchanged.
-
-        Args:
-            name: the file's name in the storage.
-            target: the local path.
-            expected: the expected digest; None where it is unknown.
-        """
+        """Download an object to a local path; a broken download is resumed if the object is unchanged."""
         key = self._key(name)
         with self._explained(f"{name} cannot be copied from {self.name}"):
             head = self._head(key)
@@ -124,12 +113,7 @@ class S3Store:
             return self._read_back(self._key(name))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small object.
-
-        Args:
-            name: the file's name in the storage.
-            content: the file's content.
-        """
+        """Write a small object."""
         digest = Digest(size=len(content), sha256=hashlib.sha256(content).hexdigest())
         with self._explained(f"{self.name}/{name} cannot be written"):
             self._put(self._key(name), content, digest)

@@ -119,12 +119,7 @@ class LocalScheduler:
         return sum(view.name in chosen.nodes and node_state(view) == "idle" for view in answer.nodes)
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send a signal to its script. An unknown job is no error.
-
-        Args:
-            job_id: as ``submit`` returned it.
-            signal: number of a signal for the job's script; None ends the job.
-        """
+        """Cancel a job, or send a signal to its script. An unknown job is no error."""
         message: Message = protocol.Cancel(job=job_id)
         if signal is not None:
             message = protocol.SendSignal(job=job_id, number=signal, batch=True, steps=False)
@@ -156,12 +151,7 @@ class LocalScheduler:
                 self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment on the job's record, after the mark that carries its submission token.
-
-        Args:
-            job_id: as ``submit`` returned it.
-            comment: any text.
-        """
+        """Write a comment on the job's record, after the mark that carries its submission token."""
         found = self._ask(protocol.ListJobs(jobs=(job_id,)), protocol.Jobs).jobs
         if not found:
             raise RefusedError(f"there is no job {job_id}")
@@ -170,12 +160,7 @@ class LocalScheduler:
         self._ask(protocol.UpdateJob(job=job_id, comment=text), protocol.Done)
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node.
-
-        Args:
-            node: the node's name.
-            reason: text for users; empty means "whesl".
-        """
+        """Drain a node."""
         return self._update_node(node, "drain", reason or "whesl")
 
     def unmark_node(self, node: str) -> bool:
@@ -252,10 +237,6 @@ class LocalAllocation:
 
         This process asks the nodes directly, so that neither the server nor srun has to live. A node that
         received SIGKILL for a step does not start that step later.
-
-        Args:
-            step: as ``launch`` returned it.
-            signum: the signal's number.
         """
         if not isinstance(step, LocalStep):
             raise UsageError(f"not a step of the local resource manager: {step!r}")
@@ -315,12 +296,7 @@ class LocalAllocation:
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that make ``active`` look like the whole allocation.
-
-        Args:
-            active: names of the nodes in use.
-            base: the script's environment, which overrides the job's.
-        """
+        """Return the variables that make ``active`` look like the whole allocation."""
         return for_nodes(active, {**self._environ, **base})
 
     def release(self, node: str) -> bool:
@@ -338,12 +314,7 @@ class LocalAllocation:
         return True
 
     def remark(self, task: str, text: str) -> None:
-        """Write a line about a task into the job's comment, in place of the task's earlier line.
-
-        Args:
-            task: the task's id.
-            text: the line.
-        """
+        """Write a line about a task into the job's comment, in place of the task's earlier line."""
         if comment := remarked(self._job().comment, task, text):
             message = protocol.UpdateJob(job=self._job_id, comment=comment)
             self._ask(message, protocol.Done)

@@ -151,10 +151,6 @@ class FluxAllocation:
     def signal(self, step: Step, signum: int) -> None:
         """Send a signal to the step's processes on every living node; SIGKILL also goes to its ``flux exec``.
 
-        Args:
-            step: as ``launch`` returned it.
-            signum: the signal's number.
-
         Returns before the signal has arrived, since a silent node that is not yet lost delays the command.
         """
         if not isinstance(step, FluxStep):
@@ -207,12 +203,7 @@ class FluxAllocation:
         return gone if isinstance(gone, bool) else None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes.
-
-        Args:
-            active: names of the nodes in use.
-            base: the script's environment, which is not needed here.
-        """
+        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes."""
         ranks, used = self._ranks(), frozenset(active)
         return {
             INSTANCE: self._environ["FLUX_URI"],
@@ -278,14 +269,7 @@ class FluxAllocation:
         )
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Raise an exception on this allocation's job; return False for an instance that is no job.
-
-        Args:
-            kind: the exception's type (RFC 21).
-            severity: 0 (ends the job) to 7.
-            note: one line for people.
-            once: raise none where the job's eventlog shows one of this kind and note already.
-        """
+        """Raise an exception on this allocation's job; return False for an instance that is no job."""
         job = self.describe().job_id
         if not job:
             return False

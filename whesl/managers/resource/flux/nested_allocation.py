@@ -198,12 +198,7 @@ class InnerFlux:
         return self._outer.launch(request)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to one of WHESL's steps.
-
-        Args:
-            step: as ``launch`` returned it.
-            signum: the signal's number.
-        """
+        """Send a signal to one of WHESL's steps."""
         self._outer.signal(step, signum)
 
     def release(self, node: str) -> bool:
@@ -216,12 +211,7 @@ class InnerFlux:
             self._outer.forbid_requeue()
 
     def remark(self, task: str, text: str) -> None:
-        """Write a line about a task into the outer resource manager's record of the job.
-
-        Args:
-            task: the task's id.
-            text: the line.
-        """
+        """Write a line about a task into the outer resource manager's record of the job."""
         if isinstance(self._outer, TakesRemarks):
             self._outer.remark(task, text)
 
@@ -252,12 +242,7 @@ class InnerFlux:
         return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the outer manager's variables for the nodes in use, and the instance's address.
-
-        Args:
-            active: names of the nodes in use.
-            base: the script's environment without these variables.
-        """
+        """Return the outer manager's variables for the nodes in use, and the instance's address."""
         found = self._outer.launch_environment(active, base)
         if self._instance.failed:
             return found

@@ -159,12 +159,7 @@ class FluxScheduler:
         return {job: flux_command_output.job_record(info, names, lost) for job, info in found.items()}
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1)).
-
-        Args:
-            job_id: as ``submit`` returned it.
-            signal: the signal's number; None cancels the job.
-        """
+        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1))."""
         try:
             self._bridge.call("cancel", job=job_id, signal=signal or 0)
         except FluxRefusedError as error:
@@ -214,12 +209,7 @@ class FluxScheduler:
         return len(flux_command_output.free_ranks(answer["seen"], answer["configuration"], partition))
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node; a node that is drained already keeps its reason.
-
-        Args:
-            node: the node's name.
-            reason: text for users; empty means "whesl".
-        """
+        """Drain a node; a node that is drained already keeps its reason."""
         return self._change("drain", node, reason=" ".join(reason.split()) or "whesl")
 
     def unmark_node(self, node: str) -> bool:
