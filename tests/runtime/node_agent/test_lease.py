@@ -18,24 +18,124 @@ from tests.waiting import until
 from whesl.model.event_loop_stall import SLACK, Stoppage
 from whesl.runtime.isolator.nodes.lease_table import LeaseTable
 from whesl.runtime.isolator.nodes.liveness import LEASE_MARGIN, SETTLING, Silence
-from whesl.runtime.node_agent.lease import KEPT, LAST_CALL, KernelWitness, Lease, lead, moment
+from whesl.runtime.node_agent.lease import KEPT, KernelWitness, Lease, lead
 
 LIMIT = 3.0
-KILLING = LEASE_MARGIN - LAST_CALL  # seconds, for the end of all processes
 
 
-def test_an_agent_that_did_not_run_waits_a_moment_for_an_answer() -> None:
+def test_an_agent_that_did_not_run_waits_for_an_answer() -> None:
     """Its job was suspended, or it was starved: what runs there may be wanted all the same."""
     lease = Lease(LIMIT, 100.0)
+    lease.answered(lease.beat(100.0))
+    assert not lease.in_doubt(103.0), "one that has run is certain"
+    lease.woken(101.0)
+    assert not lease.in_doubt(102.0) and lease.in_doubt(lease.due(102.0))
     lease.woken(160.0)
-    assert not lease.ran_out(160.0 + moment(LIMIT) - 0.01)
+    assert not lease.ran_out(160.0 + LIMIT - 0.01)
     lease.answered(lease.beat(160.0))
-    assert not lease.ran_out(161.9)
+    assert not lease.in_doubt(161.9) and not lease.ran_out(161.9)
     lease.woken(171.0)
     lease.woken(173.0)
-    assert lease.ran_out(171.0 + moment(LIMIT)), "only the first time makes it longer"
+    assert not lease.ran_out(173.0 + LIMIT - 0.01), "its peer may have been stopped as well until then"
+    assert lease.in_doubt(173.0 + LIMIT) and lease.ran_out(173.0 + LIMIT)
     lease.woken(180.0)
     assert not lease.ran_out(190.0), "acts once, and what has ended is not held again by that"
+
+
+def test_after_the_limit_processes_go_on_only_by_an_answer_of_the_responder() -> None:
+    """The kernel of the isolator's node cannot know whether the next attempt has begun."""
+    lease = Lease(LIMIT, 100.0)
+    lease.answered(lease.beat(100.0))
+    lease.seen(102.0, 102.1)
+    assert lease.deadline() == 102.0 + LIMIT - lead(LIMIT)
+    lease.woken(160.0)
+    lease.seen(162.0, 162.1)
+    assert lease.in_doubt(162.1) and lease.deadline() == 162.0 + LIMIT
+    lease.answered(lease.beat(163.0))
+    assert not lease.in_doubt(163.0)
+
+
+TICK = 0.1  # seconds of the virtual clock of the following
+
+
+class _Job:
+    """The agent of node n2, and responder and isolator of n1, each of which may not run for a while.
+
+    Args:
+        stops: for each suspension its length, by how much n2 is stopped later, and the time to the next one.
+        slow: seconds for which both nodes have to run until a heartbeat is answered.
+    """
+
+    def __init__(self, stops: list[tuple[float, float, float]], slow: float) -> None:
+        self._stopped: tuple[list[tuple[float, float]], ...] = ([], [])
+        begins = 102.0
+        for length, skew, runs in stops:
+            self._stopped[0].append((begins, begins + length))
+            self._stopped[1].append((begins + skew, begins + skew + length))
+            begins += length + abs(skew) + runs
+        self.ends = begins + 2 * LIMIT
+        self._slow = slow
+        self.lease, self.silence = Lease(LIMIT, 100.0), Silence(["n2"], LIMIT)
+        self.lease.answered(self.lease.beat(100.0))
+        self.silence.heard("n2", 100.0)
+        self._agent, self._isolator = Stoppage(100.0, lead(LIMIT)), Stoppage(100.0)
+        self._both = self._awake = 0.0  # seconds for which both nodes, and the agent, have run
+        self.paused = self.ended = False  # the ranks of n2
+
+    def runs(self, node: int, now: float) -> bool:
+        return not any(begins <= now < ends for begins, ends in self._stopped[node])
+
+    def tick(self, now: float, *, cut: bool) -> None:
+        here, there = self.runs(0, now), self.runs(1, now)
+        self._both = self._both + TICK if here and there else 0.0
+        self._awake = self._awake + TICK if there else 0.0
+        if there:
+            self._run_agent(now, cut=cut, here=here)
+        if here:
+            if self._isolator.found(now):
+                self.silence.stopped(now)
+            self._isolator.waits(now + TICK)
+
+    def _run_agent(self, now: float, *, cut: bool, here: bool) -> None:
+        if self._agent.found(now):
+            self.lease.woken(now)
+            self.paused = False  # a resumed job is continued whole
+        self._agent.waits(now + TICK)
+        if not cut and here and self._both > self._slow:
+            self.silence.answered("n2", now)
+            self.lease.answered(self.lease.beat(now))
+        elif not cut and not here and self._awake > LIMIT / 6:
+            self.lease.seen(now, now)
+        self.paused = self.lease.in_doubt(now)
+        self.ended = self.ended or self.lease.ran_out(now)
+
+
+STOPS = st.lists(st.tuples(st.floats(1.1, 9.0), st.floats(-1.0, 1.0), st.floats(0.2, 4.0)), max_size=5)
+
+
+@given(stops=STOPS, slow=st.floats(0.0, LIMIT / 2))
+def test_a_job_may_be_suspended_again_and_again(stops: list[tuple[float, float, float]], slow: float) -> None:
+    """The agent once added up the moments for which it ran between suspensions, and ended its ranks."""
+    job, now = _Job(stops, slow), 100.0
+    while now < job.ends:
+        job.tick(now, cut=False)
+        assert not job.ended, f"the ranks were ended {now - 100.0:.1f} s after the beginning"
+        assert not (job.runs(0, now) and job.silence.lost(now, step_over=False))
+        now += TICK
+    assert not job.paused
+
+
+@given(stops=STOPS, cut_at=st.floats(100.0, 120.0))
+def test_no_rank_of_a_node_cut_off_runs_beside_the_next_attempt(
+    stops: list[tuple[float, float, float]], cut_at: float
+) -> None:
+    job, now = _Job(stops, 0.0), 100.0
+    while now < cut_at + 60.0:
+        job.tick(now, cut=now >= cut_at)
+        over = job.runs(0, now) and job.silence.lease_over("n2", now)
+        assert not (over and job.runs(1, now)) or job.paused or job.ended
+        now += TICK
+    assert job.ended
 
 
 @given(
@@ -56,14 +156,14 @@ def test_an_agent_that_gets_no_processor_for_a_while_has_acted_before_its_lease_
     while True:
         if stoppage.found(now):
             lease.woken(now)
-        if lease.ran_out(now):
+        if lease.in_doubt(now) or lease.ran_out(now):
             break
-        wakes = min(now + heartbeat, lease.deadline())
+        wakes = min(now + heartbeat, lease.due(now))
         stoppage.waits(wakes)
         if now < 100.0 + starved_at <= wakes:
             wakes = max(wakes, 100.0 + starved_at + starved)
         now = max(wakes, now + 1e-6)
-    assert not silence.lease_over("n2", now + KILLING - 1e-6)
+    assert not silence.lease_over("n2", now + LEASE_MARGIN - 1e-6)
 
 
 def test_a_loop_that_wakes_late_did_not_run() -> None:
@@ -111,7 +211,7 @@ def test_no_lease_counts_as_over_that_an_agent_still_holds(happens: list[tuple[s
         else:
             listened = now
         if silence.lease_over("n2", min(now, listened)):
-            assert lease.deadline() + KILLING <= now + 1e-6
+            assert lease.deadline() + LEASE_MARGIN <= now + 1e-6
 
 
 def test_silence_is_counted_as_far_as_somebody_has_listened() -> None:

@@ -166,12 +166,18 @@ class Agent:
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
         stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
-        self._woken(time.monotonic())  # the earlier working half may have died while it was stopped
+        woke = True  # what an earlier working half has stopped may have been continued
         next_beat = 0.0
         while True:
             now = time.monotonic()
             if stoppage.found(now):
-                self._woken(now)
+                woke = True
+                self._lease.woken(now)
+            # The resource manager continues all processes of a job that it resumes.
+            if self._lease.in_doubt(now) and (woke or not self._lease.paused):
+                self._lease.paused = True
+                self._beside(f"pause {now}", self._pause, self._file.prefix)
+            woke = False
             self._lease.runs(now)
             if any(self._client.changes()):
                 self._client.send(Beat(number=0, held=self._lease.held))
@@ -197,7 +203,7 @@ class Agent:
                 self._continue()
                 return
             now = time.monotonic()
-            until = max(min(next_beat, self._lease.deadline()), now + 0.01)
+            until = max(min(next_beat, self._lease.due(now)), now + 0.01)
             if self._lease.doubtful(now):
                 until = min(until, now + DOUBT)
             until = min(until, max(self._held.due or until, now))
@@ -206,17 +212,8 @@ class Agent:
             stoppage.waits(until)
             poller.poll(int((until - time.monotonic()) * 1000) + 1)
 
-    def _woken(self, now: float) -> None:
-        """Stop the task's processes after a time in which this process did not run, until an answer comes.
-
-        The task's next attempt may have started on other nodes.
-        """
-        self._lease.woken(now)
-        if self._lease.late(now) and not self._lease.paused:
-            self._lease.paused = True
-            self._beside("pause", self._pause, self._file.prefix)
-
     def _pause(self, prefix: str) -> None:
+        """Stop the task's processes until an answer comes: the next attempt may have begun on other nodes."""
         with self._pausing:
             if not self._lease.paused:
                 return
@@ -255,8 +252,8 @@ class Agent:
         if not self._lease.doubtful(now):
             self._witness.close()
         elif now < self._lease.attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
-            self._lease.reached(reached)
-        if not self._lease.late(now):
+            self._lease.seen(reached, now)
+        if not self._lease.in_doubt(now):
             self._continue()
 
     def _is_superseded(self, now: float) -> bool:
@@ -275,8 +272,12 @@ class Agent:
             return False
         # An agent that the resource manager has lost ends by itself, since nobody ends it with its job.
         lease = self._lease
-        last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
-        return now > last + max(patience, 10 * self._file.limit)
+        last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.deadline(), ORPHANED)
+        if now <= last + max(patience, 10 * self._file.limit):
+            return False
+        if lease.paused:
+            self._kill(self._file.prefix)
+        return True
 
     def _handle(self, message: ToAgent | FromAgent) -> None:
         if isinstance(message, LeaseEndNoted):

@@ -5,14 +5,15 @@ heartbeat was *sent*. So the isolator, which sees the answer's time, never count
 agent still holds it. (Gray, Cheriton: Leases, SOSP 1989.)
 
 A processor may be late to run the agent. So the agent's lease is shorter than the limit by ``lead``. An agent
-that was later than that still kills the task's processes at the limit, unless it is answered. An agent that
-is woken after the limit was suspended with its job, paused with its machine, or could not run; it then waits
-for ``moment`` seconds for an answer.
+that did not run for longer than that was suspended with its job, paused with its machine, or starved. Its
+peer may have been stopped as well, so at the lease's end it stops the task's processes (SIGSTOP), which do no
+harm beside a next attempt, and kills them only after one more limit without an answer.
 
 Where the responder has ended or is stopped, its node's kernel can still show that the node can be reached:
 the kernel refuses a connection to a port without a listener, and acknowledges data on a connection that no
 process serves (tcp(7), ``TCP_INFO``). Both extend the lease, since the isolator counts no lease as over
-meanwhile. A running responder sends a greeting on each connection; then only its answers count.
+meanwhile. They do not extend one that was over before, since the isolator may have given it up. A running
+responder sends a greeting on each connection; then only its answers count.
 """
 
 from __future__ import annotations
@@ -32,18 +33,11 @@ _LAST_ACK_AT = 56
 
 
 KEPT = 8 * 8  # bytes of a lease's numbers in shared memory
-# Seconds after the limit for which an agent that was woken just before the limit may hold its lease.
-LAST_CALL = 0.3
 
 
 def lead(limit: float) -> float:
     """Return the seconds by which a late agent can still kill the task's processes within the limit."""
     return min(limit / 4, 2.0)
-
-
-def moment(limit: float) -> float:
-    """Return the seconds for which an agent that was woken late waits for an answer, or one of the kernel."""
-    return limit / 6 + 0.5
 
 
 class Lease:
@@ -57,9 +51,10 @@ class Lease:
     """
 
     contact = SharedNumber(0)  # time of the last contact with the isolator's node
-    _until = SharedNumber(1)  # earliest end of the lease of an agent that was woken late; 0 for others
+    _until = SharedNumber(1)  # time to kill, where the holder did not run since the contact; 0 elsewhere
     held = SharedFlag(2)  # whether a heartbeat was ever answered
-    attended = SharedNumber(3)  # time of the responder's last answer, as opposed to its kernel's
+    # Time of the responder's last answer, as opposed to its kernel's, or of the holder's last waking.
+    attended = SharedNumber(3)
     _ran = SharedNumber(4)  # time at which the process that holds the lease has last run
     finished = SharedFlag(5)  # whether the agent has ended by itself
     orphaned = SharedFlag(6)  # whether the process that the resource manager started as this agent has ended
@@ -84,7 +79,7 @@ class Lease:
         Args:
             woke: the time at which the caller was woken late, 0 for never.
         """
-        return max(self.deadline(), max(self._ran, woke) + lead(self.limit))
+        return max(self._end, max(self._ran, woke) + lead(self.limit))
 
     def neglected(self, now: float, woke: float) -> bool:
         """Whether the lease is over while its holder, which has to act, does not run.
@@ -94,11 +89,6 @@ class Lease:
             woke: the time at which the caller was woken late, 0 for never.
         """
         return self.held and now >= self.neglected_from(woke)
-
-    def taken_over(self, woke: float) -> None:
-        """Set the lease's end for the next holder: no moment to wait, unless the node was stopped, too."""
-        if woke < self.contact and not self._until:
-            self._until = self.contact + self.limit + LAST_CALL
 
     def beat(self, now: float) -> int:
         """Note that a heartbeat is sent, and return its number."""
@@ -121,21 +111,36 @@ class Lease:
             self.contact, self._until = when, 0.0
             self._acted = False
 
-    def woken(self, now: float) -> None:
-        """Note that this process did not run until now, for longer than ``lead``.
+    def seen(self, when: float, now: float) -> None:
+        """Note that the kernel of the isolator's node answered in place of the responder.
 
-        Only the first call after the lease was over prolongs it.
+        Args:
+            when: the time of the kernel's answer.
+            now: the present time.
         """
-        if self._acted or self._until or now < self._end:
-            return
-        until = now + moment(self.limit)
-        if now <= self.contact + self.limit:
-            until = min(until, self.contact + self.limit + LAST_CALL)
-        self._until = until
+        if self._acted or not self._until or now <= self.contact + self.limit:
+            self.reached(when)
+        else:  # the next attempt may have begun, so what is stopped stays so
+            self._until = max(self._until, when + self.limit)
 
-    def late(self, now: float) -> bool:
-        """Whether the isolator may count the lease as over by now."""
-        return self.held and now > self.contact + self.limit
+    def taken_over(self, woke: float) -> None:
+        """Note that another process holds the lease from now on.
+
+        Args:
+            woke: the time until which the caller, or only the last holder, was stopped, 0 for never.
+        """
+        if woke >= self.contact and not self._until:
+            self.woken(woke)
+
+    def woken(self, now: float) -> None:
+        """Note that the holder did not run until now, for longer than ``lead``."""
+        self.attended = now
+        if not self._acted:
+            self._until = max(now, self._end) + self.limit
+
+    def in_doubt(self, now: float) -> bool:
+        """Whether the task's processes have to be stopped until an answer comes."""
+        return self.held and self._until > 0 and now >= self._end
 
     def doubtful(self, now: float) -> bool:
         """Whether an answer to a heartbeat is overdue."""
@@ -149,8 +154,12 @@ class Lease:
         return True
 
     def deadline(self) -> float:
-        """Return when the lease runs out."""
+        """Return when the lease runs out, and what still runs or is stopped has to be killed."""
         return max(self._end, self._until)
+
+    def due(self, now: float) -> float:
+        """Return when ``in_doubt`` or ``ran_out`` may return a new result."""
+        return self._end if now < self._end else self.deadline()
 
     @property
     def _end(self) -> float:

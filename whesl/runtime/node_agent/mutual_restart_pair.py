@@ -48,6 +48,7 @@ class Pair:
         self._child = 0  # process number of the other half, if this process has started it
         self._working = 0  # process number of the working half
         self._restore_at: float | None = None
+        self._woke = 0.0  # time until which the resident half, or only the working one, was stopped; 0: never
 
     # The resident half ----------------------------------------------------------------------------------
 
@@ -65,6 +66,7 @@ class Pair:
                 return 0
 
     def _start(self, lease: Lease) -> None:
+        lease.taken_over(self._woke)
         lease.runs(time.monotonic())
         here = _descriptor(os.getpid())
         child = os.fork()
@@ -89,21 +91,22 @@ class Pair:
             return
         poller = select.poll()
         poller.register(self._other, select.POLLIN)
-        woke = 0.0
         stoppage = Stoppage(time.monotonic(), lead(self._limit))
+        ended = False
         while True:
             now = time.monotonic()
             if stoppage.found(now):
-                woke = now
-            if lease.neglected(now, woke) and _stopped(self._working):
-                lease.taken_over(woke)
+                self._woke = now
+            if ended:
+                return
+            if lease.neglected(now, self._woke) and _stopped(self._working):
+                self._woke = now
                 signal.pidfd_send_signal(self._other, signal.SIGKILL)
                 poller.poll()
                 return
-            until = min(max(lease.neglected_from(woke), now + _LOOK), now + _LONGEST)
+            until = min(max(lease.neglected_from(self._woke), now + _LOOK), now + _LONGEST)
             stoppage.waits(until)
-            if poller.poll((until - now) * 1000):
-                return
+            ended = bool(poller.poll((until - now) * 1000))
 
     def _reap(self) -> None:
         if self._other is not None:

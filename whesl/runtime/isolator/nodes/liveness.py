@@ -22,7 +22,7 @@ SETTLING = 2.0
 # and the most nodes of one round. A node that dies while its agent starts has no connection that could close.
 LATE = 2.0
 MOST_LATE = 16
-# Seconds from the end of a lease until its agent has killed the attempt: LAST_CALL, plus time to kill.
+# Seconds from the end of a lease until its agent has surely stopped or killed the attempt's processes.
 LEASE_MARGIN = 0.6
 
 
