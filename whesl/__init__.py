@@ -99,7 +99,13 @@ def become(
     os.execve(program, [*words], os.environ if environment is None else environment)  # noqa: S606  # a list
 
 
-# WHESL's modules that run users' functions and handlers, whose users choose the warnings.
+# Variables of Python by which WHESL may be installed, or that change nothing for it.
+TAKEN = {
+    f"PYTHON{name}"
+    for name in ("PATH", "HOME", "USERBASE", "NOUSERSITE", "PYCACHEPREFIX", "DONTWRITEBYTECODE", "HASHSEED")
+} | {"PYTHONUNBUFFERED"}
+ASIDE = "WHESL_ASIDE_"
+# WHESL's modules that run users' functions and handlers, for which the users set these variables.
 _RUN_USERS_CODE = {
     "whesl.runtime.functions.function_process",
     "whesl.runtime.functions.fork_server",
@@ -107,16 +113,19 @@ _RUN_USERS_CODE = {
 }
 
 
-def hold_warnings_back() -> None:
-    """Print no warnings of Python on WHESL's code, whatever variables the user has set for the program.
+def set_python_variables_aside() -> None:
+    """Run this interpreter as if users had set no variables of Python for their programs, which inherit them.
 
-    PYTHONWARNINGS, PYTHONDEVMODE and PYTHONWARNDEFAULTENCODING ask for them; the program inherits these.
+    PYTHONINSPECT, for example, opens a prompt at an interpreter's end, PYTHONOPTIMIZE drops its help texts.
     """
-    asked = sys.warnoptions or sys.flags.warn_default_encoding
-    if asked and not _RUN_USERS_CODE.intersection(sys.orig_argv):
-        import warnings  # imported here since it costs time, and few ask for warnings
-
-        warnings.simplefilter("ignore")
+    given = [name for name in os.environ if name.startswith(ASIDE)]
+    for name in given:
+        os.environ[name.removeprefix(ASIDE)] = os.environ.pop(name)
+    names = {name for name in os.environ if name.startswith("PYTHON") and name[6:7].isalpha()} - TAKEN
+    if names and not given and not _RUN_USERS_CODE.intersection(sys.orig_argv):
+        drop_coerced_locale()
+        environment = {ASIDE * (name in names) + name: value for name, value in os.environ.items()}
+        become(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 _DEFINED_IN = {
@@ -155,8 +164,14 @@ def _is_current(place: str) -> bool:
         return False
 
 
-# While a module of this package is looked for by `-m`, argv has no other name for it.
-if sys.argv[:1] == ["-m"] or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119
+def begin() -> None:
+    """Begin a process of WHESL's own: with its own modules, in the environment that its user has set."""
+    set_python_variables_aside()
     prefer_own_modules()
     drop_coerced_locale()
-    hold_warnings_back()
+
+
+# While a module of this package is looked for by `-m`, argv has no other name for it.
+_FOUND = sys.argv[:1] == ["-m"] and any(word.split(".")[0] == "whesl" for word in sys.orig_argv[1:4])
+if _FOUND or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119
+    begin()

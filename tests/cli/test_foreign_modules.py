@@ -69,7 +69,7 @@ def test_a_task_recovers_and_its_program_has_the_user_s_modules(
 
 def test_an_installation_that_is_reached_by_pythonpath_alone_is_found(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
-    code = "import whesl; whesl.prefer_own_modules(); import sys, beside; print(sys.path[0])"
+    code = "import whesl; whesl.begin(); import sys, beside; print(sys.path[0])"
     (tmp_path / "beside.py").touch()
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -42,7 +42,7 @@ _MORE = (
     ("ntasks-nodes", "dies-by-SEGV"), ("python", "python-dies"), ("output-error", "message-lines"),
     ("array-shared-output", "says"), ("input", "reads-on"), ("requeue", "own-sbatch"), ("nodes-2", "own-sbatch"),
     ("comment", "own-squeue"), ("name", "own-squeue"), ("redirects-itself", "exit-3"), ("exclusive", "cancelled-with-step"),
-    ("env-bash", "environment-names", "facts"), ("python", "environment-names", "python-facts"),
+    ("env-bash", "environment-names", "facts"), ("python", "environment-names", "python-facts"), ("python", "export-none", "python-facts"),
     ("perl", "environment-names", "perl-facts"),
 )  # fmt: skip
 

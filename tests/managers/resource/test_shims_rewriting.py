@@ -372,7 +372,7 @@ def test_ten_thousand_nodes_fit_into_a_variable_and_an_argument() -> None:
     ranks = {name: number for number, name in enumerate(names)}
     kept = runner_start.told(
         task="w/t", workflow="w", restarts=0, token="t", active=names, swapped="{}", lost=names, hosts="h",
-        reconfigure="r", workdir="/",
+        reconfigure="r",
     )  # fmt: skip
     job = {"SLURM_JOB_NODELIST": "frontier[00000-09999],spare", "SLURM_JOB_ID": "7"}
     told = {**job, **kept, **for_nodes(("spare",), job), RANKS: told_ranks(ranks)}

@@ -111,6 +111,17 @@ def test_what_was_not_submitted_is_no_success(tmp_path: Path, monkeypatch: pytes
     assert len(made.calls) == 1
 
 
+def test_a_script_that_asks_for_a_test_alone_ends_as_its_command_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Submitted(tmp_path, 1, monkeypatch)
+    said = subprocess.CompletedProcess([], 0, "", "sbatch: Job 7 to start at 2030-01-01T00:00:00\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: said)
+    with pytest.raises(RefusedError, match=r"s0\.sh was not submitted: sbatch: Job 7 to start") as caught:
+        Chain.start(made.plan)
+    assert caught.value.exit_code == 0
+
+
 def test_a_late_refusal_cancels_what_was_submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_chain, "_SUBMITTING", 0.0)
     made = Submitted(tmp_path, 3, monkeypatch)

@@ -46,6 +46,15 @@ def front(place: Path, refuse: bool) -> dict[str, str]:
     return {**os.environ, **own}
 
 
+def test_a_script_that_asks_for_a_test_alone_goes_to_sbatch_as_it_is(tmp_path: Path) -> None:
+    """Its reply has no job's id, for which WHESL's sbatch looked half a minute."""
+    text = script(nodes="2", spares=1).replace("\n", "\n#SBATCH --test-only\n", 1)
+    (tmp_path / "run.sh").write_text(text)
+    call = ["sbatch", "run.sh"]
+    subprocess.run(call, env=front(tmp_path, False), cwd=tmp_path, capture_output=True, check=True)
+    assert (tmp_path / "calls").read_text() == "run.sh\n"
+
+
 @pytest.mark.parametrize(("refuse", "count"), [(True, 0), (False, 1)])
 def test_a_submission_tells_its_job_how_many_nodes_are_spares(
     refuse: bool, count: int, tmp_path: Path

@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from whesl import ASIDE, TAKEN
 from whesl.files import file_retry
 from whesl.managers.resource import wrapped_script
 from whesl.model.errors import UsageError
@@ -41,6 +42,13 @@ _HOLD = (
     # bash sets SHLVL to 1 at its start and to 0 at its exec where its caller has 0, and where it has none.
     '[ "${BASH_VERSION:+$SHLVL}" != 1 ] || grep -qsz ^SHLVL= /proc/$$/environ || '
     'WHESL_HOLD="${WHESL_HOLD:-/usr/bin/env} -u SHLVL"',
+)
+# Lines of bash. It sets PWD where its caller has none, or a wrong one, as a node's daemon has: others do not.
+_AS_GIVEN = (
+    "unset PWD; while IFS= read -r -d '' WHESL_V; do"
+    ' case $WHESL_V in PWD=*) export "$WHESL_V";; esac; done < /proc/$$/environ',
+    f'for WHESL_V in "${{!PYTHON@}}"; do case $WHESL_V in PYTHON|PYTHON_*|{"|".join(sorted(TAKEN))}) ;;'
+    f' *) export "{ASIDE}$WHESL_V=${{!WHESL_V}}"; unset "$WHESL_V";; esac; done',
 )
 # The variable that names the running interpreter program and its job. A script that calls itself (``exec
 # "$0"``) in the same job is then run by its own interpreter, within the task.
@@ -194,14 +202,16 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
     """
     name, argument = interpreter(line, path)
     base = name.rsplit("/", 1)[1]
+    shell = f"{name} -p" if base == "bash" else faithful_shell()
     words = [
-        f"#!{name} -p" if base == "bash" else f"#!{faithful_shell()}",
+        f"#!{shell}",
         f"# Takes the place of {name} for a script that WHESL looks after.",
         _WAS + json.dumps(line if was is None else was),
         *((_SOURCE + json.dumps(call.source),) if call.source else ()),
         f'[ "${_WITHIN}" != "{_WHICH}" ] || exec {shlex.quote(name)} "$@"',
         f'export {_WITHIN}="{_WHICH}"',
         *_setting(call),
+        *(_AS_GIVEN if "/bash" in shell else ()),
         *_HOLD,
         f"exec $WHESL_HOLD {_command(call, name, argument)}",
     ]

@@ -30,7 +30,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     when: str
     why: str
-    aspects: tuple[str, ...]
+    aspects: tuple[str, ...] = ()
     script: str = ""
     option: str = ""
 
@@ -81,8 +81,14 @@ CHANGES = (
         what="Bash and WHESL run before scripts and launchers, tell what is missing, and drop `SHELLOPTS`.",
         when="Where `LC_ALL` or `LD_PRELOAD` names what the node lacks, or a script exports `SHELLOPTS`.",
         why="The real launcher is looked up, and only bash hands on the functions that bash exports.",
-        aspects=(),
         script=r"\bexport\b.*\bSHELLOPTS\b",
+    ),
+    Change(
+        name="python-home",
+        what="`whesl exec` does not start with another `PYTHONHOME`; with `PYTHONVERBOSE` it prints, too.",
+        when="In scripts that export such a variable of Python and call `whesl exec` then.",
+        why="Python reads these variables before WHESL begins, which sets all others aside for the program.",
+        script=r"\bexport\b.*\bPYTHON(?:HOME|VERBOSE|MALLOCSTATS|PROFILEIMPORTTIME)=",
     ),
     Change(
         name="parent",
@@ -97,7 +103,6 @@ CHANGES = (
         what="`pgrep -f` and `pkill -f` find processes of WHESL's that name the script or its job, too.",
         when="In scripts that look for themselves, or kill by their job's name; `pkill python` spares WHESL.",
         why="WHESL's processes find the task's files by their command lines.",
-        aspects=(),
         script=r"\bp(?:grep|kill)\b.*\s-\w*f",
     ),
     Change(
@@ -112,14 +117,12 @@ CHANGES = (
         what="Of a command that is not there or cannot be run WHESL tells, not the script's shell.",
         when="In scripts that call `whesl exec`; the status is 127 or 126, as a shell's.",
         why="WHESL starts the command.",
-        aspects=(),
     ),
     Change(
         name="command-killed",
         what="A command whose `whesl exec` is killed (SIGKILL, `timeout -k`) runs on until the script ends.",
         when="In scripts that call `whesl exec`.",
         why="No program depends on WHESL's processes; the same call finds its task again.",
-        aspects=(),
         script=r"\btimeout\b.*(?:-k|--kill-after|KILL|-9)\b.*\bwhesl\s+exec\b",
     ),
     Change(
@@ -127,7 +130,6 @@ CHANGES = (
         what="A standard stream that is closed (`<&-`, `>&-`) is the null device to the command.",
         when="In scripts that call `whesl exec`.",
         why="Files that WHESL opens would take the stream's number.",
-        aspects=(),
         script=r"\bwhesl\s+exec\b.*[<>]&-",
     ),
     Change(
@@ -135,14 +137,12 @@ CHANGES = (
         what="A job's script that is killed by a signal takes all processes of its task along.",
         when="On a cluster with `proctrack/linuxproc` or `proctrack/pgid`, which let some of them run on.",
         why="Nothing of a task may outlive its job.",
-        aspects=(),
     ),
     Change(
         name="left-behind",
         what="Slurm does not kill what a script has left running in its process group when it ends.",
         when="On a cluster with `ProctrackType=proctrack/pgid` (`whesl doctor` warns of it).",
         why="Slurm knows the process group of WHESL's process, and the script leads another one.",
-        aspects=(),
     ),
     Change(
         name="runs-again",
@@ -157,7 +157,6 @@ CHANGES = (
         what="WHESL copies a program's output: it sees no terminal, and gets SIGPIPE once nobody reads.",
         when="Where the output is no file: in jobs of Flux; `whesl exec` at a terminal or in a pipe.",
         why="Rules are judged on the files, and a slow reader does not hold the program up.",
-        aspects=(),
         script=r"\bwhesl\s+exec\b.*[^|]\|(?!\|)",
     ),
     Change(
@@ -165,7 +164,6 @@ CHANGES = (
         what="A program that truncates its standard output, or seeks in it, writes on at the file's end.",
         when="Where a shell's `>` opened the output file of `whesl exec`; Slurm opens its files so itself.",
         why="Each attempt appends to the output of the one before.",
-        aspects=(),
     ),
     Change(
         name="memory-limit",

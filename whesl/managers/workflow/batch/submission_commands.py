@@ -31,18 +31,18 @@ class SubmissionCommand(Protocol):
 
     def job(self, reply: str) -> str:
         """Return the job's id in a reply, '' for a reply without one."""
-        ...
+        return reply.strip()
 
     def may_work_later(self, reason: str) -> bool:
         """Whether a failed call with this reason may succeed later, because the job itself is not refused."""
-        ...
+        return reply_kind(reason) is Reply.LATER
 
     def element(self, job: str, index: str) -> str:
         """Return the id of an element of a job array."""
-        ...
+        return f"{job}_{index}"
 
 
-class Flux:
+class Flux(SubmissionCommand):
     """``flux batch``."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
@@ -58,18 +58,10 @@ class Flux:
 
     def job(self, reply: str) -> str:
         """See the protocol."""
-        return reply.strip()
-
-    def may_work_later(self, reason: str) -> bool:
-        """See the protocol."""
-        return reply_kind(reason) is Reply.LATER
-
-    def element(self, job: str, index: str) -> str:
-        """See the protocol; Flux has no job arrays."""
-        return f"{job}_{index}"
+        return "" if reply.startswith("{") else reply.strip()  # the jobspec that --dry-run shows
 
 
-class Sbatch:
+class Sbatch(SubmissionCommand):
     """``sbatch``."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
@@ -88,22 +80,14 @@ class Sbatch:
         """See the protocol."""
         return reply_kind(reason) in (Reply.SILENT, Reply.LATER)
 
-    def element(self, job: str, index: str) -> str:
-        """See the protocol."""
-        return f"{job}_{index}"
 
-
-class Qsub:
+class Qsub(SubmissionCommand):
     """``qsub``. PBS itself deletes jobs that wait for a failed job."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
         """See the protocol."""
         waits = _lists(after, beside)
         return ["qsub", *plan.arguments, *(["-W", f"depend={waits}"] if waits else [])]
-
-    def job(self, reply: str) -> str:
-        """See the protocol."""
-        return reply.strip()
 
     def may_work_later(self, reason: str) -> bool:
         """See the protocol."""

@@ -94,7 +94,9 @@ class ByCommand:
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
             kind = TransientError if self._command.may_work_later(reason) else RefusedError
-            raise kind(f"{Path(file).name} was not submitted: {reason}")
+            failed = kind(f"{Path(file).name} was not submitted: {reason}")
+            failed.exit_code = result.returncode  # 0 where the script asks for a test alone
+            raise failed
         return job
 
 

@@ -17,7 +17,7 @@ from whesl.managers.workflow.submission.flux_command import python_directory
 from whesl.model.errors import UsageError
 
 _START = """import sys, whesl
-whesl.prefer_own_modules()
+whesl.begin()
 from whesl.managers.workflow.submission.flux_command import main
 sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
 # The commands' directory in the installation: files below WHESL_HOME may be unreadable at a submission.

@@ -11,8 +11,6 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from whesl import become
 from whesl.files import file_retry
 from whesl.managers import resource
@@ -29,7 +27,7 @@ from whesl.managers.workflow.submission import (
     unwrapped_jobs,
 )
 from whesl.managers.workflow.submission.jobspec import without
-from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
+from whesl.managers.workflow.submission.sbatch_options import Call, parse_call, parse_header
 from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
@@ -57,7 +55,8 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     except UsageError as error:
         print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
-    commanded, tested = (call.last(name) is not None for name in ("wrap", "test-only"))
+    commanded = call.last("wrap") is not None
+    tested = "test-only" in dict((*call.options, *parse_header(text)))
     # A script on standard input can be read once only.
     needs = unwrapped_jobs.wanted(environment) if call.script or commanded else None
     if tested or (wrapped is not None and commanded) or (wrapped is None and not needs and not how):
@@ -109,7 +108,7 @@ def _submit(
 
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step, wish.nodes)
-        reply = _reply(real, wish.words, {**environment, **told}, _place(call, wrapped))
+        reply = _reply(real, wish.words, {**environment, **told}, call.script, wrapped)
         job = exactly_once_submission.job_id(reply)
         if not job:
             raise CouldNotObserveError(f"sbatch's reply has no job id: {reply[:200]!r}")
@@ -147,7 +146,7 @@ def _submit_unwrapped(
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, needs.workflow, needs.step, wish.nodes)
         tell(told | {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks})
-        return _reply(real, wish.words, environment, _place(call, needs))
+        return _reply(real, wish.words, environment, call.script, needs)
 
     def impossible(wish: Rewritten) -> str:
         return _impossible(real, wish.words, environment)
@@ -190,46 +189,41 @@ def _sbatch(
     )
 
 
-class _Place(msgspec.Struct, frozen=True):
-    """A wrapped copy of a user's script, and the path of the original."""
-
-    task: str
-    copy: str
-    script: str
-
-    def put(self) -> None:
-        """Let this process see the copy under the original's path."""
-        file_in_place.put(self.copy, self.script)
-
-
-def _place(call: Call, wrapped: script_wrapping.WrappedScript) -> _Place | None:
-    return _Place(wrapped.task, call.script, wrapped.source) if wrapped.source else None
-
-
 def _in_place(
-    real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place
+    real: str,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    copy: str,
+    wrapped: script_wrapping.WrappedScript,
 ) -> subprocess.CompletedProcess[str]:
     """Run the real sbatch with the copy under the original's path; where that fails, on the copy itself."""
     try:
-        return _sbatch(real, words, environment, place.put)
+        return _sbatch(real, words, environment, lambda: file_in_place.put(copy, wrapped.source))
     except subprocess.TimeoutExpired:
         raise
     except subprocess.SubprocessError:  # subprocess's only exception for an error between fork and exec
         print(  # noqa: T201 - it stands in for a command
-            f"whesl: {place.task}: this system lets users mount nothing, so the scheduler calls the job's"
-            f" command {place.copy}; a script that looks there for the files beside it finds none",
+            f"whesl: {wrapped.task}: this system lets users mount nothing, so the scheduler calls the job's"
+            f" command {copy}; a script that looks there for the files beside it finds none",
             file=sys.stderr,
         )
-        at = words.index(place.script)
-        return _sbatch(real, [*words[:at], place.copy, *words[at + 1 :]], environment)
+        at = words.index(wrapped.source)
+        return _sbatch(real, [*words[:at], copy, *words[at + 1 :]], environment)
 
 
-def _reply(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
+def _reply(
+    real: str,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    copy: str,
+    wrapped: script_wrapping.WrappedScript,
+) -> str:
     """Run the real sbatch and return its reply. Raises the errors of the port's ``submit``."""
     try:
-        result = (
-            _sbatch(real, words, environment) if place is None else _in_place(real, words, environment, place)
-        )
+        if wrapped.source:
+            result = _in_place(real, words, environment, copy, wrapped)
+        else:
+            result = _sbatch(real, words, environment)
     except subprocess.TimeoutExpired:
         raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
     if result.returncode != 0:

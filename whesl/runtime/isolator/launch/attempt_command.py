@@ -116,8 +116,9 @@ def compose(
         lost=tuple(dict.fromkeys((*nodes.lost, *lingering))),
         hosts=places.hosts,
         reconfigure=places.reconfigure,
-        workdir=meant(workdir),
     )
+    if workdir != job.workdir:
+        environment["PWD"] = meant(workdir)
     if places.shims:
         environment |= launcher_shims.in_front(places.shims, environment)
     command = runner_start.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")

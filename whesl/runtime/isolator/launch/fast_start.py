@@ -262,7 +262,6 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         lost=(),
         hosts=f"{path}/hosts",
         reconfigure=f"{path}/reconfigure.json",
-        workdir=job["workdir"],
     )
     if task.given.rjms != manager_table.HOST:
         environment |= launcher_shims.in_front(f"{path}/bin", environment)

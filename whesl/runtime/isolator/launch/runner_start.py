@@ -48,7 +48,6 @@ def told(
     lost: Sequence[str],
     hosts: str,
     reconfigure: str,
-    workdir: str,
 ) -> dict[str, str]:
     """Return the variables that tell a task about itself (docs/design/launch.md, "What a task sees").
 
@@ -60,7 +59,6 @@ def told(
         swapped: the replaced nodes and their replacements, as JSON.
         lost: the lost nodes.
         hosts, reconfigure: paths of the host file and the configuration file.
-        workdir: the working directory.
     """
     return {
         "WHESL_TASK": task,
@@ -73,7 +71,6 @@ def told(
         "WHESL_LOST_NODES": nodes_in_use.told(lost),
         "WHESL_HOSTFILE": hosts,
         "WHESL_RECONFIGURE": reconfigure,
-        "PWD": workdir,
     }
 
 
