@@ -97,7 +97,6 @@ def test_all_ways_agree(made: tuple[tuple[str, ...], NodeSet], data: st.DataObje
             lost=nodes.lost,
             hosts="/hosts",
             reconfigure="",
-            workdir="/",
         ),
     }
     names = list(expand(environ["SLURM_JOB_NODELIST"]))  # scontrol show hostnames
