@@ -49,28 +49,6 @@ def test_the_files_hold_the_task_s_output_and_nothing_else(bench: Bench) -> None
     assert (code, out, err) == (-11, "before\none\n", "two\n")
 
 
-def test_python_s_variables_are_the_program_s_alone(bench: Bench) -> None:
-    """The job's stderr had a warning on WHESL's process; with PYTHONINSPECT, the keeper asked for input."""
-    given = {f"PYTHON{name}": "1" for name in ("CASEOK", "DEBUG", "DEVMODE", "INSPECT", "OPTIMIZE")}
-    given |= {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONWARNINGS": "error"}
-    bench.forked = False
-    bench.environment.update(given)
-    lines = "".join(f"{name}={value}\n" for name, value in sorted(given.items()))
-    names = "|".join(given)
-    shown = bench.script(f"env | grep -E '^({names})=' | LC_ALL=C sort; env | grep -c ASIDE; echo own >&2\n")
-    assert bench.run(*shown) == (0, f"{lines}0\n", "own\n")
-
-
-@pytest.mark.parametrize("given", ["/nowhere", None], ids=["another", "none"])
-def test_the_shell_s_name_of_the_directory_is_as_it_was(bench: Bench, given: str | None) -> None:
-    """A program that is no shell saw a PWD that its caller had not set."""
-    bench.environment.pop("PWD", None)
-    if given is not None:
-        bench.environment["PWD"] = given
-    shown = (sys.executable, "-c", "import os; print(os.environ.get('PWD'))")
-    assert bench.run(*shown)[:2] == (0, f"{given}\n")
-
-
 def test_a_script_may_write_around_the_task(bench: Bench) -> None:
     line = f"{sys.executable} -m whesl exec --no-coordinator -- echo inside"
     out = bench.place / "all"
