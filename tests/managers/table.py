@@ -132,6 +132,10 @@ MANAGERS = (
         graph="tests/managers/workflow/test_graphs.py",
         alone=("HUNG", "LOST"),
         plain=(("BATCH_OPTIONS=.*\\n", ""),),
+        remark="The status file of a job is written in the job. Of one that Slurm ended (its time limit, or the loss of the "
+        "node of its script) Makeflow hears nothing more, takes it for failed two to three minutes later, and tries the "
+        "rule again (`--retry-count`); tried on a real Slurm, with WHESL as without. Without WHESL Slurm also runs the job of a lost node "
+        "again: `BATCH_OPTIONS` needs `--no-requeue` then.",
         alone_remark="its wrapper tells the command's failure to Makeflow before WHESL sees it",
     ),
     Manager(
@@ -216,7 +220,8 @@ MANAGERS = (
         "first one has ended.",
         alone=("HUNG", "LOST"),
         plain=(("--nodes=3 --no-kill", "--nodes=1"), (r'\{WHESL\} [^"]*?-- ', "cd /p/me/study && ")),
-        alone_remark="pyiron keeps the message of a full disk from the job's output",
+        alone_remark="of a full disk pyiron tells its `error.msg` alone, and its database calls the job aborted before its "
+        "script has ended (tried on a real Slurm with rules that read files or measure the disk)",
     ),
     Manager(
         name="RADICAL-EnTK",
