@@ -166,7 +166,7 @@ def test_4_a_stopped_rank_is_a_hang(bed: Bed, tmp_path: Path) -> None:
     workspace = bed.root(study) / "solve"
     text = (
         "DECLARE EXCEPTION HANG JOB_LEVEL JOB [solve] LIMIT 2\n"
-        'EXCEPTION DETECTION HANG LOG "cycle = " stdout TIMEOUT 4 WARMUP 1\n'
+        'EXCEPTION DETECTION HANG LOG "cycle = " stdout TIMEOUT 4 WARMUP 120\n'
         "EXCEPTION RECOVERY STEP HANG JOB NODE.REPLACE\n"
     )
     process = bed.begin(study, rules(tmp_path / "rules.esl", text))

@@ -86,6 +86,7 @@ def test_no_module_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [reader.living(["7"]) for _ in range(3)] == [None] * 3
 
 
+@pytest.mark.slurm
 def test_the_real_one_agrees_with_squeue(slurm: SlurmBed, tmp_path: Path) -> None:
     """Where this Slurm's own pyslurm can be imported."""
     python = os.environ.get("WHESL_TEST_PYSLURM", sys.executable)
