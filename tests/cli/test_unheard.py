@@ -175,19 +175,20 @@ def test_a_task_that_was_heard_is_told_when_its_job_is_over(
     assert ended == [("w/a", "42", "NODE_FAIL")] * (not last_words)
 
 
+@pytest.mark.parametrize("holder", [7, 8], ids=["it runs", "an earlier one's endpoint"])
 def test_a_coordinator_that_has_the_lock_is_given_time_to_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    holder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a busy machine it was asked for half a second each time, and its tasks stayed "registered"."""
     asked: list[float] = []
 
     def running(_home: Path, timeout: float) -> dict[str, str] | None:
         asked.append(timeout)
-        return {} if timeout >= 2 else None
+        return {}
 
-    monkeypatch.setattr(start, "read_endpoint", lambda _home: SimpleNamespace(foreign=False))
+    monkeypatch.setattr(start, "read_endpoint", lambda _home: SimpleNamespace(foreign=False, pid=7))
     monkeypatch.setattr(start, "_elsewhere", lambda _found: False)
     monkeypatch.setattr(start, "running", running)
-    monkeypatch.setattr(start, "_spawn", lambda *_: SimpleNamespace(poll=lambda: start.ALREADY_RUNNING))
+    monkeypatch.setattr(start, "_starting", lambda *_: holder)
     start.ensure_running(tmp_path)
-    assert asked == [0.5, 2.0]
+    assert asked == [2.0 if holder == 7 else 0.5]

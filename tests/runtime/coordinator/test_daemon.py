@@ -85,6 +85,29 @@ def test_one_coordinator_for_a_home(home: Path) -> None:
     assert read_endpoint(home) is None
 
 
+def test_only_time_without_advance_counts_while_it_starts() -> None:
+    """Within 20 s a machine with a load of 20 had not started it, and the run failed."""
+    patience = start.Patience(100.0)
+    for second in range(101, 200):
+        assert not patience.over(float(second), work=second // 15)
+    assert not patience.over(194.9 + start.START_LIMIT, work=13)
+    assert patience.over(195.0 + start.START_LIMIT, work=13), "a process that hangs"
+
+
+@pytest.mark.variant
+def test_a_start_that_is_slow_fails_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow = "import time, runpy\nwhile time.process_time() < 5: pass\n"
+    slow += "runpy.run_module('whesl.runtime.coordinator', run_name='__main__')"
+    monkeypatch.setattr(start, "START_LIMIT", 2.0)
+    child = subprocess.Popen([sys.executable, "-c", slow], stderr=subprocess.DEVNULL)
+    assert start.ensure_running(home, child=child).pid == child.pid
+    assert "its start advances" in caplog.text
+    start.stop(home, 60.0)
+    child.wait()
+
+
 @pytest.mark.costly
 def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
     program = (

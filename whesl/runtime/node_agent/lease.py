@@ -81,15 +81,6 @@ class Lease:
         """
         return max(self._end, max(self._ran, woke) + lead(self.limit))
 
-    def neglected(self, now: float, woke: float) -> bool:
-        """Whether the lease is over while its holder, which has to act, does not run.
-
-        Args:
-            now: the present time.
-            woke: the time at which the caller was woken late, 0 for never.
-        """
-        return self.held and now >= self.neglected_from(woke)
-
     def beat(self, now: float) -> int:
         """Note that a heartbeat is sent, and return its number."""
         self._number += 1

@@ -99,12 +99,13 @@ class Pair:
                 self._woke = now
             if ended:
                 return
-            if lease.neglected(now, self._woke) and _stopped(self._working):
+            due = lease.neglected_from(self._woke)
+            if lease.held and now >= due and _stopped(self._working):
                 self._woke = now
                 signal.pidfd_send_signal(self._other, signal.SIGKILL)
                 poller.poll()
                 return
-            until = min(max(lease.neglected_from(self._woke), now + _LOOK), now + _LONGEST)
+            until = min(max(due, now + _LOOK), now + _LONGEST)
             stoppage.waits(until)
             ended = bool(poller.poll((until - now) * 1000))
 

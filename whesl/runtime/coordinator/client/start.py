@@ -5,6 +5,8 @@ A lock ensures that each WHESL home has one coordinator. A caller that needs it 
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import socket
 import subprocess
@@ -21,18 +23,17 @@ import psutil
 from whesl.files import file_retry
 from whesl.model import home as places
 from whesl.model.errors import TransientError, WheslError
-from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking import procfs, takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 from whesl.runtime.wire.client import request
 from whesl.runtime.wire.endpoint import Endpoint, read_endpoint
 from whesl.runtime.wire.keys import private_directory
 from whesl.runtime.wire.messages import Command, Query
 
+LOG = logging.getLogger(__name__)
 BIND_VARIABLE = "WHESL_BIND"
 START_LIMIT = 20.0
 _PING = 2.0
-# Bytes of a journal that a busy machine reads in one second; an idle machine reads 20 times as many.
-_SLOWEST_READING = 1e6
 # Seconds between two starts while another process has the lock: each pause is twice the last one, up to 2 s.
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 2.0
@@ -122,17 +123,21 @@ def ensure_running(
         options: options of ``python -m whesl.runtime.coordinator`` for a coordinator that has to be started.
         child: the process of a coordinator that is starting (from ``begin``).
 
-    Raises TransientError when it ends, or does not answer in time, with the end of its log.
+    Raises TransientError when it ends, gets nothing done for ``START_LIMIT`` seconds, or does not answer for
+    as long once it listens, with the end of its log.
     """
-    limit = start_limit(home)
-    again = time.monotonic()
-    deadline, pause = again + limit, _FIRST_PAUSE
-    while time.monotonic() < deadline:
-        found = read_endpoint(home)
-        # The process that has the lock lives: on a busy machine it answers late.
-        lives = child is not None and child.poll() == ALREADY_RUNNING
-        patience = _PING if found is not None and (lives or _elsewhere(found)) else _PING / 4
-        if found is not None and running(home, patience) is not None:
+    again = begun = time.monotonic()
+    patience, pause, told = Patience(again), _FIRST_PAUSE, False
+    while True:
+        found, starting = read_endpoint(home), _starting(home, child)
+        listens = found is not None and (found.pid == starting or _elsewhere(found))
+        if patience.over(time.monotonic(), 0 if listens else _work(starting)):
+            break
+        if not told and time.monotonic() > begun + START_LIMIT:
+            told = True
+            LOG.warning("the coordinator is not ready after %.0f s, and its start advances", START_LIMIT)
+        # A process that has ended answers nobody; one that lives answers late on a busy machine.
+        if found is not None and running(home, _PING if listens else _PING / 4) is not None:
             return found
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
@@ -146,7 +151,7 @@ def ensure_running(
         time.sleep(0.05)
     ended = child.poll() if child is not None else None
     how = (
-        f"did not start within {limit:.0f} s"
+        f"did not answer, and its start did not advance for {START_LIMIT:.0f} s"
         if ended in (None, ALREADY_RUNNING)
         else f"ended at once (status {ended})"
     )
@@ -164,13 +169,45 @@ def _full(home: Path) -> bool:
         return False
 
 
-def start_limit(home: Path) -> float:
-    """Return how many seconds a coordinator may take to start: it reads its journal first."""
-    try:
-        size = places.coordinator_journal(home).stat().st_size
-    except OSError:
-        size = 0
-    return START_LIMIT + size / _SLOWEST_READING
+class Patience:
+    """How long a coordinator that starts is waited for. Pure, on a monotonic clock.
+
+    A busy machine or a long journal makes a start slow, so only time without any advance counts.
+
+    Args:
+        now: seconds.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._since = now
+        self._work = 0
+
+    def over(self, now: float, work: int) -> bool:
+        """Whether the coordinator is waited for no longer.
+
+        Args:
+            now: the present time.
+            work: the processor time that its process has used, in any unit; 0 where that is not known.
+        """
+        if work != self._work:
+            self._since, self._work = now, work
+        return now >= self._since + START_LIMIT
+
+
+def _starting(home: Path, child: subprocess.Popen[bytes] | None) -> int:
+    """Return the process of this host that starts or runs the coordinator, 0 for none that is known."""
+    with contextlib.suppress(OSError):
+        owner = takeover_lock.holder(str(places.coordinator_lock(home)))
+        if owner is not None:
+            return owner.pid if owner.here else 0
+    return child.pid if child is not None and child.poll() is None else 0
+
+
+def _work(pid: int) -> int:
+    """Return the processor time of a process in clock ticks, 0 where it could not be observed."""
+    with contextlib.suppress(OSError):
+        return sum(map(int, procfs.status_fields(pid)[11:13])) if pid else 0
+    return 0
 
 
 def stop(home: Path, timeout: float = START_LIMIT) -> bool:

@@ -10,8 +10,7 @@ Standard input carries its setup as JSON.
 
 from __future__ import annotations
 
-import os
-import select
+import contextlib
 import signal
 import sys
 import time
@@ -22,6 +21,7 @@ import zmq
 from whesl import take_own_name
 from whesl.model.event_loop_stall import Stoppage
 from whesl.runtime.isolator.nodes.lease_table import LeaseTable
+from whesl.runtime.locking import procfs
 from whesl.runtime.node_agent.memory_locking import stay_resident
 from whesl.runtime.node_agent.messages import (
     FROM_AGENT,
@@ -51,7 +51,7 @@ class Responder:
             "*", setup.port, setup.keys, FROM_AGENT, listening=setup.listening
         )
         self._attended = time.monotonic()
-        self._watched: dict[int, int] = {}  # process descriptors of isolator and keeper, by process number
+        self._watched: dict[int, procfs.Watched] = {}  # isolator and keeper, by process number
 
     def run(self) -> None:
         """Answer heartbeats until neither isolator nor keeper is left."""
@@ -94,12 +94,11 @@ class Responder:
         return now < self._attended + ORPHANED
 
     def _lives(self, pid: int) -> bool:
-        try:
+        with contextlib.suppress(OSError):
             if pid not in self._watched:
-                self._watched[pid] = os.pidfd_open(pid)
-        except OSError:
-            return False
-        return not select.select([self._watched[pid]], [], [], 0)[0]
+                self._watched[pid] = procfs.Watched(pid)
+            return not self._watched[pid].gone()
+        return False
 
 
 def main() -> int:
