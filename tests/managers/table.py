@@ -135,7 +135,8 @@ MANAGERS = (
         remark="The status file of a job is written in the job. Of one that Slurm ended (its time limit, or the loss of the "
         "node of its script) Makeflow hears nothing more, takes it for failed two to three minutes later, and tries the "
         "rule again (`--retry-count`); tried on a real Slurm, with WHESL as without. Without WHESL Slurm also runs the job of a lost node "
-        "again: `BATCH_OPTIONS` needs `--no-requeue` then.",
+        "again: `BATCH_OPTIONS` needs `--no-requeue` then. With WHESL the task's processes in that job are ended within "
+        "seconds, and the job stays until its time limit, as `--no-kill` asks: cancel it.",
         alone_remark="its wrapper tells the command's failure to Makeflow before WHESL sees it",
     ),
     Manager(
