@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime.diagnose.logs import told, why
+from whesl.runtime.diagnose.diagnosis_records import Accounting
 from whesl.runtime.diagnose.vocabulary import Outcome
 
 STEPS = "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(200))
@@ -166,7 +167,7 @@ ROWS = "".join(f"MPI: {n % 64} level {n % 6} dt {n}.5e-4\n" for n in range(60))
 def test_trouble_before_the_first_row_is_outlived_by_many_rows_and_a_good_end() -> None:
     trouble = 'Lmod has detected the following error:  The following module(s) are unknown: "hdf5/1.14"\n'
     assert why(trouble + ROWS + "Successful run, exiting.\n+ exit 0\n").outcome is Outcome.ENDED_WELL
-    assert why(trouble + "Successful run, exiting.\n").outcome is Outcome.FAILED
+    assert why(trouble + "All done.\n").outcome is Outcome.FAILED
     assert why(trouble + ROWS + "RuntimeError: the mesh is empty\nAll done.\n").outcome is Outcome.FAILED
 
 
@@ -229,3 +230,44 @@ def test_what_a_python_logger_tells_at_a_low_level_is_no_death() -> None:
     assert why(f"INFO:jax.bridge:{missing}{STEPS}").outcome is not Outcome.FAILED
     assert why(f"{STEPS}INFO:jax.bridge:{missing}").outcome is not Outcome.FAILED
     assert why(f"{STEPS}ERROR:jax.bridge:{missing}").outcome is Outcome.FAILED
+
+
+CALM = "".join(
+    f"{verb} {what}\n"
+    for verb in ("computing", "writing")
+    for what in ("winds", "rain", "clouds", "soil", "rivers", "ice")
+)
+OWN_ENDS = ["wrf: SUCCESS COMPLETE WRF", "Total wall time: 0:12:44", "State: COMPLETED (exit code 0)"]
+
+
+@pytest.mark.parametrize("line", [KILLED, FULL_GPU, BROKEN])
+def test_much_ordinary_output_and_an_end_outlive_a_trouble_and_a_death_does_not(line: str) -> None:
+    assert why(f"{line}\n{CALM}All done.\n").outcome is Outcome.ENDED_WELL
+    assert why(f"{line}\nthe results are copied\nAll done.\n").outcome is Outcome.FAILED
+    assert why(f"{line}\n{CALM}").outcome is Outcome.FAILED
+    assert told(f"{line}\n{CALM}{SCHEDULER}All done.\n")[1] == 1
+    failed = Accounting(state="FAILED", status=1)
+    assert why(f"{line}\n{CALM}All done.\n", accounting=failed).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize("end", OWN_ENDS)
+@pytest.mark.parametrize("line", ["d01 12 points exceeded cfl=2 in domain d01", FULL_GPU, BROKEN])
+def test_a_solver_s_and_the_scheduler_s_own_end_is_believed(end: str, line: str) -> None:
+    assert why(f"{STEPS}{line}\n{end}\n").outcome is Outcome.ENDED_WELL
+    assert why(f"{STEPS}{line}\n{SCHEDULER}").outcome is Outcome.FAILED
+    unsolved = "     convergence NOT achieved after 100 iterations: stopping\n"
+    assert why(f"{STEPS}{unsolved}{end}\n").outcome is Outcome.FAILED
+
+
+def test_what_a_solver_met_before_it_converged_is_outlived() -> None:
+    bracket, end = "ZBRENT: fatal error in bracketing\n", "ran for 3 h\n"
+    reached = " reached required accuracy - stopping structural energy minimisation\n"
+    assert why(f"{STEPS}{bracket}{reached}{end}").outcome is Outcome.ENDED_WELL
+    assert told(f"{reached}{STEPS}{bracket}")[0] == "numerical"
+
+
+@pytest.mark.parametrize(
+    "words", [" suppressed", " handled", ", restarting again", ": trying a smaller grid"]
+)
+def test_a_line_that_tells_how_its_trouble_was_met_is_no_death(words: str) -> None:
+    assert why(f"{STEPS}{BROKEN}{words}\n").outcome is not Outcome.FAILED

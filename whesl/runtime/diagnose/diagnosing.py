@@ -102,15 +102,7 @@ def _guess(
     rare: Sequence[list[tuple[int, str]]],
     tails: Sequence[Tail],
 ) -> Finding | None:
-    """Return an unusual line at a program's end whose words tell of trouble; None without one.
-
-    Args:
-        found: the diagnosis, which names no fault.
-        observed: what was found in the logs.
-        files: the logs' names.
-        rare: of each log the lines that are printed once.
-        tails: the last part of each log.
-    """
+    """Return an unusual line at a program's end whose words tell of trouble; None without one."""
     cause = found.cause.finding if found.cause is not None else None
     # Without a cause, the job has outlived all lines that are known.
     outlived = {(f.number, f.line) for f in observed.findings} if cause is None else set()
@@ -133,12 +125,7 @@ def _guess(
 
 
 def _told_by_state(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | None:
-    """Return the diagnosis by the state of a job whose log shows no cause; None where the state tells none.
-
-    Args:
-        diagnosis: the diagnosis without a cause.
-        accounting: the record of the job.
-    """
+    """Return the diagnosis by the state of a job whose log shows no cause; None where it tells none."""
     cause = accounting.cause_class
     if cause is None:
         return None
@@ -167,12 +154,7 @@ def _told_by_state(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | 
 
 
 def _told_in_words(found: Diagnosis, accounting: Accounting) -> Diagnosis | None:
-    """Return the diagnosis by the words of the resource manager's record; None where they name no cause.
-
-    Args:
-        found: the diagnosis of the log, which shows no cause.
-        accounting: the record.
-    """
+    """Return the diagnosis by the words of the resource manager's record; None where they name no cause."""
     if not accounting.failed:
         return None
     status = f", exit status {accounting.status}"  # Slurm writes a signal as ExitCode=0:11

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from whesl.model.evidence import Advice, CauseClass
@@ -137,6 +139,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: the findings, in the order of files and lines; only a limited number of each entry is kept.
         progress: the lines of steady work in the last part of each file.
+        ordinary: numbers of the ordinary lines in the last part of each file with a good end.
         last_lines: number of lines of each file.
         accounting: the resource manager's record; None where it is unknown.
         left_out: names of the entries that were found in more lines than ``findings`` has.
@@ -144,6 +147,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
     findings: tuple[Finding, ...]
     progress: tuple[Progress, ...] = ()
+    ordinary: tuple[Sequence[int], ...] = ()
     last_lines: tuple[int, ...] = ()
     accounting: Accounting | None = None
     left_out: frozenset[str] = frozenset()

@@ -17,6 +17,7 @@ _SOFT = re.compile(
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
     r"|submitting (?:the |a |its )?(?:continuation|next)\b"
     r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
+    r"|suppressed\b|handled\b|re-?starting again|: trying (?:a |the )?[a-z]"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
     r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b|\b(?:likely|may|might|could) run out of\b)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
@@ -37,6 +37,9 @@ _MEASURED = re.compile(
     r"errors?(?: norms?| rate| in \w+)?[ =:]+(?:l\w+ +)?(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])"
     r"|\((?:nan|inf) \w+\)[ =:]+\d"
 )
+# A line of a stack trace or of a map of the memory, which a program prints after its death.
+_FRAME = re.compile(r"^\s*(?:at |@ |#\d|\d+: |\[ *\d+\]|File |[0-9a-f]{8,})|\] \[ *\d+\] |\.so\b")
+_WORD = re.compile(r"[A-Za-z]{3}")
 NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
@@ -85,6 +88,18 @@ class Tail:
         for text, line in self.blocks():
             for number, content in enumerate(_shown(text), line):
                 yield number, content.decode("utf-8", "replace")
+
+    def ordinary(self) -> list[int]:
+        """Return the numbers of the lines with words that neither tell of trouble nor show a stack."""
+        kinds: dict[str, bool] = {}  # by a line without its digits
+        found = []
+        for number, text in self.lines():
+            key = text.translate(NO_DIGITS)
+            if key not in kinds:
+                kinds[key] = bool(_WORD.search(key)) and not (_FRAME.search(text) or _troubled(text))
+            if kinds[key]:
+                found.append(number)
+        return found
 
     def progress(self) -> Iterator[tuple[int, int | None, bool, int]]:
         """Yield the lines of steady work: number, rank (None if unknown), whether it is the last step, since.
@@ -181,11 +196,6 @@ class Work:
         """Return the line of the last step after a line of a file; 0 without one."""
         groups = self._steps.get((number, None), {})
         return max((lines[-1] for since, lines in groups.items() if since < line < lines[-1]), default=0)
-
-    def before(self, number: int, line: int) -> int:
-        """Return the line of the last step before a line of a file; 0 without one."""
-        groups = self._steps.get((number, None), {}).values()
-        return max((lines[at - 1] for lines in groups if (at := bisect_left(lines, line))), default=0)
 
     def between(self, number: int, first: int, last: int) -> int:
         """Return the number of steps between two lines of a file that count as work after the last one."""

@@ -39,6 +39,9 @@ _COMMAND = re.compile(
 )
 _OWN_END = 80  # least strength of the last words of a known program
 _CHECKED = 90  # least strength of an end that says that the results were checked
+# What a solver says of a result that is none.
+_UNSOLVED = re.compile(r"(?i)converge|diverg|\b(?:nans?|inf(?:inity|inite)?|not a number)\b")
+_CALM = 12  # least number of ordinary lines without trouble before a good end that show that all went on
 _NOWHERE = (-1, 0)  # a place before all lines
 _CANDIDATES = 20
 _CLOSE = 20  # lines that count as the end of a file
@@ -87,12 +90,7 @@ class _Weighing:
     """Weighs the findings of a job."""
 
     def __init__(self, observed: Observed, in_order: bool = True) -> None:
-        """Prepare.
-
-        Args:
-            observed: what was found.
-            in_order: whether steps after a line show that the program went on.
-        """
+        """Prepare; ``in_order`` says whether steps after a line show that the program went on."""
         self._observed = observed
         self._in_order = in_order
         self._work = Work(observed.progress)
@@ -109,12 +107,7 @@ class _Weighing:
         return candidates, living, [each for each in living if not self.outlived(each.finding)]
 
     def _gave_up(self, finding: Finding, told: Sequence[Finding]) -> bool:
-        """Whether the next try, of which the program speaks, did not help: only its end is told behind it.
-
-        Args:
-            finding: what failed.
-            told: all causes and symptoms.
-        """
+        """Whether the next try, of which the program speaks, did not help: only its end is told behind it."""
         number, last = finding.number, finding.again
         if last >= self._observed.last_lines[number]:
             return True
@@ -229,7 +222,7 @@ class _Weighing:
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
-            return self._last_serious <= place(finding) or self._ended_cleanly(finding)
+            return self._last_serious <= place(finding) or self._calmed(finding)
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
@@ -326,13 +319,13 @@ class _Weighing:
         """Whether the program went on after a line, or the line itself says that it goes on."""
         if finding.warned or self._went_on(finding, self._steps_after(finding)):
             return True
-        if self._began_again(finding) or self._speaker_ended_well(finding):
+        if self._began_again(finding) or self._speaker_ended_well(finding) or self._calmed(finding):
             return True
         # What did not converge at first did so later.
-        if "converge" in finding.text.lower() and place(finding) < self._converged:
+        unsolved = finding.entry.cause_class is CauseClass.NUMERICAL or "converge" in finding.text.lower()
+        if unsolved and place(finding) < self._converged:
             return True
-        cleanly = not finding.entry.lasting and self._ended_cleanly(finding)
-        return cleanly or self._survived(finding) or self._outlived_before(finding)
+        return self._survived(finding) or self._outlived_before(finding)
 
     def _speaker_ended_well(self, finding: Finding) -> bool:
         """Whether the logger that told of a trouble tells of a good end, and no line of a death."""
@@ -340,6 +333,19 @@ class _Weighing:
             return False
         own = (e for e in self._ends if e.number == finding.number and e.rank in (None, finding.rank))
         return any(end.speaker == finding.speaker and end.line > finding.line for end in own)
+
+    def _calmed(self, finding: Finding) -> bool:
+        """Whether a finding and all trouble behind it are followed by much ordinary output and a good end."""
+        accounting, number = self._observed.accounting, finding.number
+        if accounting is not None and (accounting.failed or accounting.cause_class is not None):
+            return False
+        ordinary = self._observed.ordinary[number]
+        for end in (end for end in self._ends if end.number == number and end.line > finding.line):
+            at = bisect_right(self._serious, place(end))
+            _, last = max([place(finding), *self._serious[max(at - 1, 0) : at]])
+            if bisect_right(ordinary, end.line) - bisect_right(ordinary, last) >= _CALM:
+                return True
+        return False
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -412,19 +418,22 @@ class _Weighing:
             died = self._last_symptom.get(end.number, 0) > end.line
             return not died or place(self._ends[-1]) > place(finding)
         # A solver that did not converge also prints its usual end.
-        numbers = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
-        return candidate.score <= sure and (not numbers or sure >= _CHECKED)
+        unsolved = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
+        if unsolved and sure < _CHECKED and _UNSOLVED.search(finding.text):
+            return False
+        return candidate.score <= sure or (sure >= _OWN_END and self._lived_until(end, finding))
 
-    def _ended_cleanly(self, finding: Finding) -> bool:
-        """Whether much work follows a finding, and then a good end, without a trouble between them."""
-        number, begin = place(finding)
-        serious = [place(f) for f in self._findings if not f.warned and f.entry.strength > GENERIC]
-        for end in self._ends:
-            if end.number == number and self._work.between(number, begin, end.line) >= _MANY:
-                last = (number, self._work.before(number, end.line))
-                if bisect_right(serious, last) == bisect_right(serious, place(end)):
-                    return True
-        return False
+    def _lived_until(self, end: Finding, finding: Finding) -> bool:
+        """Whether no line between a cause and a good end in its file tells of a death."""
+        if finding.number != end.number or finding.entry.role is Role.SYMPTOM:
+            return False
+        symptoms = (f for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned)
+        return not any(place(finding) < place(symptom) < place(end) for symptom in symptoms)
+
+    @cached_property
+    def _serious(self) -> list[tuple[int, int]]:
+        """The places of findings that say more than any program may say."""
+        return [place(f) for f in self._findings if not f.warned and f.entry.strength > GENERIC]
 
     @cached_property
     def _all_steps_done(self) -> bool:

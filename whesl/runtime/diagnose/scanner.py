@@ -198,9 +198,11 @@ class Scanner:
             for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
+        ended = {finding.number for finding in findings.values() if finding.entry.role is Role.END}
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
+            ordinary=tuple(t.ordinary() if n in ended else () for n, t in enumerate(self._tails)),
             last_lines=tuple(self._lines),
             left_out=frozenset(self._left_out | self._storms.names | self._ending_storms.names),
         )
@@ -220,14 +222,7 @@ class Scanner:
         self._tail.add(text, self._line)
 
     def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:
-        """Search whole lines.
-
-        Args:
-            knowledge: the messages to look for.
-            storms: the lines that are not judged any more.
-            text: the lines.
-            first: the number of the first line.
-        """
+        """Search whole lines, of which the first one has the number ``first``, but for those of storms."""
         shown = _shown(text)
         at, line = 0, first
         for start, stop, found in storms.search.lines(shown, 0, len(shown)):
@@ -413,9 +408,7 @@ def told_by_topic(line: int, text: str, topic: Entry, *, file: str, number: int)
 def _stands(entry: Entry, least: int | None) -> bool:
     """Whether an entry counts in a line with a harmless entry.
 
-    Args:
-        entry: the other entry of the line.
-        least: the least strength of an entry that counts; None where the harmless entry is specific.
+    It needs the strength ``least``; this is None where the harmless entry is specific.
     """
     if entry.role in (Role.END, Role.FACT):
         return True
