@@ -192,3 +192,16 @@ def test_a_coordinator_that_has_the_lock_is_given_time_to_answer(
     monkeypatch.setattr(start, "_starting", lambda *_: holder)
     start.ensure_running(tmp_path)
     assert asked == [2.0 if holder == 7 else 0.5]
+
+
+def test_another_host_s_endpoint_shortens_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays when that host dies, and its coordinator does not answer."""
+    answers, work = iter([None] * 5 + [{"pid": 9}]), iter(range(100))
+    monkeypatch.setattr(start, "START_LIMIT", 0.01)
+    monkeypatch.setattr(start, "read_endpoint", lambda _home: SimpleNamespace(foreign=False, pid=7))
+    monkeypatch.setattr(start, "_elsewhere", lambda _found: True)
+    monkeypatch.setattr(start, "running", lambda *_: next(answers))
+    monkeypatch.setattr(start, "_spawn", lambda *_: SimpleNamespace(poll=lambda: None, pid=9))
+    monkeypatch.setattr(start, "_work", lambda _pid: next(work))
+    start.ensure_running(tmp_path)
+    assert next(answers, None) is None

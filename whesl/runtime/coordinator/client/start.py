@@ -130,14 +130,15 @@ def ensure_running(
     patience, pause, told = Patience(again), _FIRST_PAUSE, False
     while True:
         found, starting = read_endpoint(home), _starting(home, child)
-        listens = found is not None and (found.pid == starting or _elsewhere(found))
+        elsewhere = found is not None and _elsewhere(found)
+        listens = found is not None and found.pid == starting and not elsewhere
         if patience.over(time.monotonic(), 0 if listens else _work(starting)):
             break
         if not told and time.monotonic() > begun + START_LIMIT:
             told = True
             LOG.warning("the coordinator is not ready after %.0f s, and its start advances", START_LIMIT)
         # A process that has ended answers nobody; one that lives answers late on a busy machine.
-        if found is not None and running(home, _PING if listens else _PING / 4) is not None:
+        if found is not None and running(home, _PING if listens or elsewhere else _PING / 4) is not None:
             return found
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
