@@ -58,6 +58,9 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("exec > a.log 2>&1\nsrun ./a", "SILENCE TIMEOUT 300", "ESL096"),
         ("srun ./a 2> err.log", 'LOG "Segmentation" stderr', "ESL096"),
         ("srun ./a > a.log", 'LOG "srun: error" output', None),
+        ("timeout 300 srun ./a", 'LOG "step" stdout TIMEOUT 400', "ESL094"),
+        ("timeout 500 srun ./a", 'LOG "step" stdout TIMEOUT 400', None),
+        ("timeout 5m ./a; srun ./b", 'LOG "step" stdout TIMEOUT 400', None),
         ("srun ./a 2>&1 > a.log", 'LOG "FATAL" stderr', None),
         ("srun ./a > a.log 2>&1\n[ $? = 0 ] || echo FATAL", 'LOG "FATAL" stdout', None),
         ("srun ./a > solver.log", 'LOG "FATAL" file "solver.out"', "ESL081"),
@@ -385,6 +388,34 @@ def test_exceptions_that_share_a_line(tmp_path: Path) -> None:
         assert found(tmp_path, script, rules) == codes
 
 
+@pytest.mark.parametrize(
+    ("program", "rule", "code"),
+    [
+        ("print('step', flush=True)", 'LOG "step" stdout TIMEOUT 60', None),
+        ("print('step')", 'LOG "step" stdout TIMEOUT 60', "ESL096"),
+        ("import sys\ntry:\n    run()\nexcept Exception as e:\n    sys.exit(0)", "EXIT CODE 1", "ESL096"),
+        ("import sys\ntry:\n    run()\nexcept Exception as e:\n    sys.exit(1)", "EXIT CODE 1", None),
+    ],
+    ids=["flushes", "keeps-lines", "catches-all", "tells"],
+)
+def test_a_python_program_beside_the_script_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, rule: str, code: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sim.py").write_text(program)
+    script = "#!/bin/bash\nset -e\npython3 sim.py\n"
+    assert found(tmp_path, script, f"{DETECT}{rule}\n{REPLACE}") == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("output", "told"), [("job.log", True), ("slurm-%x.out", False), ("/dev/null", True)]
+)
+def test_output_that_has_another_name_than_slurm_s(tmp_path: Path, output: str, told: bool) -> None:
+    script = f"#!/bin/sh\n#SBATCH -J run\n#SBATCH -o {output}\nsrun ./a\n"
+    codes = found(tmp_path, script, f'{DETECT}LOG "lost" file "slurm-run.out"\n{REPLACE}')
+    assert ("ESL081" in codes) is told
+
+
 @pytest.mark.parametrize(("words", "told"), [("echo staging", True), ("echo staging >&2", False)])
 def test_handlers_that_print_words(tmp_path: Path, words: str, told: bool) -> None:
     handler = tmp_path / "stage"
@@ -427,7 +458,7 @@ PARTS = (
 def test_rules_are_held_against_any_script(words: list[str]) -> None:
     spec = language.parse(f"{HEADER}{RULES}\n", "t.esl").spec
     assert spec is not None
-    checks = ScriptChecks({"run": "#!/bin/bash\n#SBATCH -N 2 --time=9\n" + " ".join(words) + "\n"})
+    checks = ScriptChecks({"run": "#!/bin/bash\n#SBATCH -N 2 --time=9\n" + " ".join(words) + "\n"}, {})
     for exception in spec.exceptions:
         for each in exception.detections:
             assert all(unfit.message for unfit in checks.findings(each, exception, [], {"run"}))

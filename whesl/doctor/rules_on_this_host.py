@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whesl.doctor.job_variables import JOB_VARIABLES
 from whesl.language.detections.base import DiskMetric, Kind
 from whesl.language.diagnostics import Diagnostic, Severity, lines_of
-from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
+from whesl.language.path_expansion import expanded, expanded_path, varies
 from whesl.language.pattern_and_stream_records import Span, Stream
 from whesl.language.rules_file import located
 from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
@@ -34,7 +34,6 @@ _HOSTS = (
     *("c01n02", "node-1-2", "cn01.cluster.example.org", "10.0.0.1", "compute_1", "localhost", "hpc12a"),
 )
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
-_LONGEST = 100_000  # bytes of a handler that are looked at
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
@@ -73,7 +72,12 @@ class Surroundings:
         self._spares = spares
         self._environment = environment
         self._in_job = in_job
-        self._script = _script_checks(scripts) if scripts else None
+        self._script: ScriptChecks | None = None
+        if scripts:  # what reads scripts is not loaded for a task that starts
+            from whesl.doctor.job_script.checks import ScriptChecks
+
+            tasks = workflow.tasks if workflow is not None else ()
+            self._script = ScriptChecks(scripts, {task.step: task.workspace for task in tasks})
 
     def findings(self) -> list[Diagnostic]:
         """Return a warning for each unsuitable rule."""
@@ -99,13 +103,9 @@ class Surroundings:
         """Find handlers that are scripts and print words beside their answer."""
         if self._in_job:
             return  # what reads scripts is not loaded for a task that starts
-        from whesl.doctor.job_script.script import JobScript
+        from whesl.doctor.job_script.script import JobScript, beginning
 
-        try:
-            with Path(meant).open("rb") as opened:
-                text = opened.read(_LONGEST).decode("utf-8", "replace")
-        except OSError:  # an installed handler, or one that may be run and not read
-            return
+        text = beginning("", meant)
         words = [
             each.text
             for each in (JobScript(text, True).samples if text.startswith("#!") else ())
@@ -222,21 +222,16 @@ class Surroundings:
 
     def _steps(self, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         for step in exception.steps:
-            for name in path_arguments(step.resource, step.operation):
-                new_root = (step.resource, step.operation, name) == (
-                    ResourceKind.FILESYSTEM,
-                    Operation.REPLACE,
-                    "filesystem",
-                )
-                values = step.arguments.get(name) if new_root else None
-                for value in [values] if isinstance(values, str) else values or ():
-                    place = self._expanded(value)
-                    if place is None or "${" in place or not place.startswith("/"):
-                        continue
-                    parent = Path(place).parent
-                    if not os.path.lexists(place) and (parent == parent.parent or not parent.is_dir()):
-                        message = f"there is no {place} here, and no directory that it could be made in"
-                        yield self._finding("ESL081", message, "", step.span, value)
+            new_root = (step.resource, step.operation) == (ResourceKind.FILESYSTEM, Operation.REPLACE)
+            values = step.arguments.get("filesystem") if new_root else None
+            for value in [values] if isinstance(values, str) else values or ():
+                place = self._expanded(value)
+                if place is None or "${" in place or not place.startswith("/"):
+                    continue
+                parent = Path(place).parent
+                if not os.path.lexists(place) and (parent == parent.parent or not parent.is_dir()):
+                    message = f"there is no {place} here, and no directory that it could be made in"
+                    yield self._finding("ESL081", message, "", step.span, value)
             yield from self._arguments(step, exception)
             yield from self._nobody(step, exception)
             steps = {task.step for task in self._tasks(exception)}
@@ -331,13 +326,6 @@ class Surroundings:
                     return _warning(code, message, hint, file, number, at + 1, at + 1 + len(quoted))
         line = span.line if span is not None else 1
         return _warning(code, message, hint, file, line, 1, 2)
-
-
-def _script_checks(scripts: Mapping[str, str]) -> ScriptChecks:
-    # What reads scripts is not loaded for a task that starts.
-    from whesl.doctor.job_script.checks import ScriptChecks
-
-    return ScriptChecks(scripts)
 
 
 def _warning(code: str, message: str, hint: str, file: str, line: int, column: int, end: int) -> Diagnostic:

@@ -13,7 +13,6 @@ from pathlib import Path
 from whesl.doctor.probe_runner import Finding, State, ask, one
 
 GROUP = "software"
-LEAST_PYTHON = (3, 10)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # One pattern engine is enough, so packages of others may be missing; ``engine`` finds one that loads.
 _ENGINES = {
@@ -26,13 +25,7 @@ _PTRACE = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 def python() -> list[Finding]:
     """Look at the interpreter."""
-    good = sys.version_info >= LEAST_PYTHON
-    return one(
-        State.OK if good else State.FAILED,
-        sys.executable,
-        "" if good else "WHESL needs Python 3.10 or newer",
-        version=platform.python_version(),
-    )
+    return one(State.OK, sys.executable, version=platform.python_version())
 
 
 def libraries() -> list[Finding]:

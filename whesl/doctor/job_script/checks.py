@@ -65,10 +65,13 @@ class ScriptChecks:
     Args:
         scripts: the text of each step's script, by the step's name; of the step "", text that holds the
             scripts of any step, of which only the lines are looked at.
+        places: the directories in which they run, by the step's name.
     """
 
-    def __init__(self, scripts: Mapping[str, str]) -> None:
-        self._scripts = [JobScript(text, step != "", step) for step, text in scripts.items()]
+    def __init__(self, scripts: Mapping[str, str], places: Mapping[str, str]) -> None:
+        self._scripts = [
+            JobScript(text, step != "", step, places.get(step, "")) for step, text in scripts.items()
+        ]
 
     def writes(self, path: str, steps: AbstractSet[str]) -> bool:
         """Whether the script of one of some steps writes a file of this path, or makes its directory."""

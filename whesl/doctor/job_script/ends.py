@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import said
-from whesl.doctor.job_script.samples import filled, python
+from whesl.doctor.job_script.samples import filled
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.signals import signal_names
@@ -139,8 +139,8 @@ def _names(number: int) -> list[str]:
 
 def _caught(script: JobScript) -> bool:
     """Whether a Python program in the script catches all its errors and goes on to its end."""
-    for source in python(script.commands):
-        if [source.command] != script.programs:
+    for source in script.python:
+        if [source.command.words] != [each.words for each in script.programs]:
             return False
         tries = [node for node in source.tree.body if isinstance(node, ast.Try)]
         plain = (ast.Import, ast.ImportFrom, ast.Assign, ast.Try)

@@ -50,9 +50,12 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if path is None:
         return
     name = posixpath.basename(path)
-    if re.fullmatch(r"slurm-(?:\$\{?\w+\}?|\*|%j)\.out", name) and script.header.get("output"):
-        message = f"the script's output comes to {script.option('output')} (#SBATCH --output)"
-        yield Unfit("ESL081", message, "write stdout in place of file", watch.span, _said(watch))
+    output = script.option("output")
+    if fnmatchcase(name, "slurm-*.out") and output and not fnmatchcase(name, re.sub(r"%\d*\w", "*", output)):
+        message = f"the script's output comes to {output} (#SBATCH --output)"
+        yield Unfit(
+            "ESL081", message, "write stdout, or the file that its program writes", watch.span, _said(watch)
+        )
         return
     told = next((told for log in _LOGS for told in _told(script, log, name)), None)
     if told is not None:

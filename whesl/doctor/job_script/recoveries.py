@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from whesl.doctor.job_script.commands import pause
 from whesl.doctor.job_script.files import named_words
-from whesl.doctor.job_script.samples import python
 from whesl.doctor.job_script.script import JobScript, Unfit, inner, value
 from whesl.language.spec import Operation, RecoveryStep, ResourceKind
 from whesl.managers.resource import launcher_shims
@@ -122,7 +121,7 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     trigger = step.arguments.get("trigger")
     if not isinstance(trigger, str) or posixpath.basename(trigger) in script.text:
         return
-    asked = [name for source in python(script.commands) for name in _looked_for(source.tree)]
+    asked = [name for source in script.python for name in _looked_for(source.tree)]
     asked += _TESTS.findall(script.text) if any(each.place.loop for each in script.commands) else []
     asked += [posixpath.basename(each) for each in _ASKED_FOR.findall(script.text)]
     asked += [

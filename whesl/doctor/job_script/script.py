@@ -6,13 +6,14 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import ScriptFacts
-from whesl.doctor.job_script.samples import Sample, samples
+from whesl.doctor.job_script.samples import Sample, Source, python, samples
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind
 from whesl.language.pattern_and_stream_records import Pattern, Span
@@ -22,6 +23,7 @@ from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError
 
 _MOST = 1000  # lines of a script's own that are compared with patterns
+_LONGEST = 100_000  # bytes of a program that are looked at
 
 
 class Unfit(NamedTuple):
@@ -61,9 +63,11 @@ class JobScript:
         text: the text of the script, or of a whole workflow.
         alone: whether the text is the script of one step. Otherwise only its lines are looked at.
         step: the step's name.
+        place: the directory in which the script runs.
     """
 
-    def __init__(self, text: str, alone: bool, step: str = "") -> None:
+    def __init__(self, text: str, alone: bool, step: str = "", place: str = "") -> None:
+        self._place = place
         self.text = text
         self.step = step
         self.lines = text.split("\n")
@@ -86,6 +90,17 @@ class JobScript:
     def programs(self) -> list[Command]:
         """The user's programs, those in branches, too."""
         return [each for each in self.commands if each.program]
+
+    @functools.cached_property
+    def python(self) -> list[Source]:
+        """The Python programs that stand in the script, and those in files that it runs."""
+        files = [
+            each._replace(given=beginning(self._place, words[0]))
+            for each in self.programs
+            if (words := [x for x in inner(each, r"python[\d.]*")[1:] if x[:1] != "-"])
+            if words[0].endswith(".py")
+        ]
+        return [*python(self.commands), *python(files)]
 
     @functools.cached_property
     def ends(self) -> frozenset[int | str]:
@@ -119,6 +134,15 @@ class JobScript:
         """Yield the words of all its commands."""
         for each in self.commands:
             yield from each.words
+
+
+def beginning(place: str, name: str) -> str:
+    """Return the text of a program in a directory, "" where it cannot be read."""
+    try:
+        with Path(place, name).open("rb") as opened:
+            return opened.read(_LONGEST).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def inner(command: Command, *programs: str) -> tuple[str, ...]:

@@ -172,7 +172,8 @@ class _Run:
         words = words_of(node)
         name = words[0].rpartition("/")[2] if words else ""
         inside = [each for each in descendants(node) if each.type == "command_substitution"]
-        state = state._replace(failed=state.failed or any(self._holds(each) for each in inside))
+        within = any(each.id == self._fails for one in inside for each in descendants(one))
+        state = state._replace(failed=state.failed or within)
         if name in ("{", "}"):  # behind !, where the grammar takes them for commands
             raise _TooLongError
         if name in self._functions:
@@ -334,6 +335,3 @@ class _Run:
         return ended | states
 
     _for_statement = _c_style_for_statement = _while_statement
-
-    def _holds(self, node: tree_sitter.Node) -> bool:
-        return any(each.id == self._fails for each in descendants(node))

@@ -208,12 +208,9 @@ def of_the_kernel(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def _unbuffered(script: JobScript) -> bool:
     """Whether the script, or a Python program in it, has its output written at once."""
-    return (
-        re.search(
-            r"PYTHONUNBUFFERED|\bstdbuf\b|\bunbuffer\b|flush\s*=\s*True|\.flush\(\)|\bscript -", script.text
-        )
-        is not None
-    )
+    words = r"PYTHONUNBUFFERED|\bstdbuf\b|\bunbuffer\b|flush\s*=\s*True|\.flush\(\)|\bscript -"
+    texts = (script.text, *(each.command.given for each in script.python))
+    return any(re.search(words, text) for text in texts)
 
 
 def _options(words: Sequence[str]) -> list[str]:

@@ -31,6 +31,11 @@ def too_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             f"WARMUP and TIMEOUT, {sum(timer):g} s, are not over before the job's limit of {limit:g} s is"
         )
         yield Unfit("ESL094", message, _FEWER, watch.span, "WARMUP")
+    for each in script.programs if timer is not None else ():
+        after = script_commands.pause(("sleep", *[x for x in each.words[1:] if x[:2] != "--"][:1]))
+        if timer and each.name == "timeout" and script.programs == [each] and after and timer[0] >= after:
+            message = f"timeout ends the program after {after:g} s, before TIMEOUT {timer[0]:g} is over"
+            yield Unfit("ESL094", message, "write fewer seconds than timeout has", watch.span, "TIMEOUT")
 
 
 _FEWER = "write fewer seconds, or give the job more time"

@@ -41,7 +41,7 @@ class Submitter(Protocol):
 
     def element(self, job: str, index: str) -> str:
         """Return the id of an element of a job array."""
-        ...
+        return f"{job}_{index}"
 
 
 def submitter(plan: RunPlan, scheduler: Scheduler) -> Submitter:
@@ -107,7 +107,7 @@ class _Wish(msgspec.Struct, frozen=True):
     notices: tuple[str, ...] = ()
 
 
-class ByPort:
+class ByPort(Submitter):
     """Submits by a third party's scheduler, which reads batch scripts itself."""
 
     def __init__(self, plan: RunPlan, scheduler: Scheduler, reader: ReadsScripts) -> None:
@@ -162,10 +162,6 @@ class ByPort:
             impossible=lambda wanted: submit_with_fallbacks.too_many(self._scheduler, wanted.request.nodes),
             call=lambda wanted: self._scheduler.submit(wanted.request),
         )
-
-    def element(self, job: str, index: str) -> str:
-        """See the protocol; the port has no job arrays."""
-        return f"{job}_{index}"
 
 
 def _note(plan: RunPlan, text: str) -> None:

@@ -18,7 +18,7 @@ from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission import bad_nodes_file, exactly_once_submission
 from whesl.model import home as places
-from whesl.model.errors import RefusedError, WheslError
+from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
 
 class Wish(Protocol):
@@ -85,7 +85,10 @@ def submit(
 
     def kept(wish: W) -> str:
         called.append(wish)
-        return call(wish)
+        job = call(wish)
+        if not job:
+            raise CouldNotObserveError(f"the reply of {scheduler.name} to the submission has no job id")
+        return job
 
     def attempt(token: str) -> str:
         return submit_now(
