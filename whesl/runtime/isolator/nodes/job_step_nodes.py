@@ -50,8 +50,7 @@ class StepPlaces:
         if shares and isinstance(allocation, LocatesSteps):
             self._manager, self._worker = allocation, Worker()
         self._account, self._directory = job.setup.account, directory
-        name, first = (*map(os.path.basename, job.command), "", "")[:2]
-        self._launcher = name in LAUNCHERS and (name, first) != ("flux", "start")
+        self._launcher = os.path.basename((*job.command, "")[0]) in LAUNCHERS  # noqa: PTH119 - text
         self._prefix = token_prefix(job.setup)
         self._feed = feed
         self._held: list[Event] = []
