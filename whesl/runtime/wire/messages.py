@@ -11,9 +11,10 @@ import msgspec
 
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import PredictedFailure, Raised
-from whesl.model.outcomes import ControlAction, RecoveryOutcome, RequeueSaid, Verdict
+from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
+from whesl.runtime.journal.records.coordinator_records import Registration
 from whesl.runtime.journal.records.isolator_records import AnyRecord
 
 WIRE_VERSION = 1
@@ -26,39 +27,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 # Isolator to coordinator ---------------------------------------------------------------------------
 
 
-class Register(Message, frozen=True, kw_only=True, tag="register"):
+class Register(Registration, Message, frozen=True, kw_only=True, tag="register"):
     """An isolator runs: its first message, repeated after each loss of contact.
 
-    ``claim`` (job id and restart count) is new for each start of the job's script by the resource manager; of
-    two claims for one task the coordinator lets the newer run and fences the older. ``run`` is the prefix of
-    the task's tokens. A cluster that was set up anew may repeat job ids: the same claim with another run
-    belongs to another job. ``cluster`` has the variables that name the job's cluster
-    (``whesl.managers.resource.cluster_environment``). ``exceptions`` are the exceptions that the rules
-    declare for the task. ``requeue`` is the user's word on requeueing the job; ``kept``: the job outlives a
-    lost node, so that rules can act on the loss; ``moves``: another node may take the task over after the
-    loss of the isolator's own, which is the first of ``nodes``. ``sizes``: the fewest nodes on which the job
-    may run again, and the most, (0, 0) for as many as it had.
+    Of two claims for one task the coordinator lets the newer run and fences the older. A cluster that was set
+    up anew may repeat job ids: the same claim with another run belongs to another job. ``exceptions`` are the
+    exceptions that the rules declare for the task.
     """
 
     task: str
-    workflow: str
-    step: str
-    instance: str = ""
-    workspace: str = ""
-    rjms: str = ""
-    job_id: str = ""
     claim: str
-    run: str = ""
-    nodes: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
-    attempt: int = 0
-    state: TaskState = TaskState.REGISTERED
     configuration_version: int = 0
-    cluster: dict[str, str] = {}
-    requeue: RequeueSaid = RequeueSaid.UNKNOWN
-    kept: bool = False
-    sizes: tuple[int, int] = (0, 0)
-    moves: bool = False
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):

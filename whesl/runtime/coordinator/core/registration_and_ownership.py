@@ -105,29 +105,17 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
             if not other.closed and other.peer != peer:
                 transition.record(records.Closed(recovery=other.id, task=task, outcome="replaced"))
     flow = transition.state.workflows.get(message.workflow)
+    said = message.registration()
+    if flow is not None and flow.rjms == message.rjms:
+        said["cluster"] = {}
     transition.record(
         records.Registered(
             task=task,
             alias=message.task if message.task != task else "",
-            workflow=message.workflow,
-            step=message.step,
-            instance=message.instance,
-            workspace=message.workspace,
-            rjms=message.rjms,
-            job_id=message.job_id,
-            cluster={} if flow is not None and flow.rjms == message.rjms else message.cluster,
-            claim=message.claim,
-            run=message.run,
-            nodes=message.nodes,
-            requeue=message.requeue,
-            kept=message.kept,
-            sizes=message.sizes,
-            moves=message.moves,
             declared=() if flow is not None else message.exceptions,
             peer=peer,
-            attempt=message.attempt,
-            state=message.state,
             fresh=entry is not None and entry.state.final and (another or revived or unregistered),
+            **said,
         )
     )
 

@@ -16,7 +16,6 @@ from whesl.model.outcomes import (
     ControlAction,
     OrderStatus,
     RecoveryOutcome,
-    RequeueSaid,
     ToldBy,
     Verdict,
 )
@@ -74,50 +73,31 @@ class Outcome(msgspec.Struct, frozen=True):
     raised: float = 0.0
 
 
-class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskEntry(records.Registration, frozen=True, kw_only=True, omit_defaults=True):
     """A task as the coordinator knows it. Times are seconds since the epoch, by the coordinator's clock.
 
-    ``configuration`` is the coordinator's addition to the task's own configuration. ``claim`` owns the task,
-    in its ``run``; a claim in ``fenced`` can never own it again. ``alias`` is its isolator's name for the
-    task, where that differs from the id. ``told_by`` is the source of the report of its end. ``said`` is the
-    time of the last report on its state, by its isolator's clock, which is ``behind`` seconds behind the
-    coordinator's clock. ``quiet``: its last heartbeat before the first missed one; ``over``: when the
-    scheduler first reported the silent task's job as ended; 0 for neither. Without a registered workflow,
-    ``cluster`` are variables that name its job's cluster, and ``declared`` its rules' exceptions. ``requeue``
-    is its user's word on requeueing the job; ``kept``: the job outlives a lost node, so that rules can act;
-    ``moves``: another node may take the task over after the loss of the isolator's own (``nodes[0]``).
-    ``sizes``: the fewest and the most nodes of its job's next run, (0, 0) for as many as it had.
+    The newest registration of its isolator is a part of it. ``configuration`` is the coordinator's addition
+    to the task's own configuration. ``claim`` owns the task; a claim in ``fenced`` can never own it again.
+    ``alias`` is its isolator's name for the task, where that differs from the id. ``told_by`` is the source
+    of the report of its end. ``said`` is the time of the last report on its state, by its isolator's clock,
+    which is ``behind`` seconds behind the coordinator's clock. ``quiet``: its last heartbeat before the first
+    missed one; ``over``: when the scheduler first reported the silent task's job as ended; 0 for neither.
+    Without a registered workflow, ``cluster`` is known, and ``declared`` are its rules' exceptions.
     ``uses`` are the nodes of its newest attempt; the resource manager has called those in ``lost`` down.
     ``recoveries``: the number of the coordinator's own recoveries by exception, in all runs of its job.
     """
 
     id: str
-    workflow: str
-    step: str
-    instance: str = ""
-    workspace: str = ""
     alias: str = ""
-    state: TaskState = TaskState.REGISTERED
     state_time: float = 0.0
     started: float = 0.0  # time of the first registration after the task's last end
     said: float = 0.0
     behind: float = 0.0
     quiet: float = 0.0
     over: float = 0.0
-    attempt: int = 0
-    claim: str = ""
-    run: str = ""
     fenced: tuple[str, ...] = ()
     fenced_peers: tuple[str, ...] = ()
     peer: str = ""
-    rjms: str = ""
-    job_id: str = ""
-    cluster: dict[str, str] = {}
-    nodes: tuple[str, ...] = ()
-    requeue: RequeueSaid = RequeueSaid.UNKNOWN
-    kept: bool = False
-    sizes: tuple[int, int] = (0, 0)
-    moves: bool = False
     uses: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
@@ -132,8 +112,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exception_time: float = 0.0
     exceptions: int = 0
     recovered: int = 0
-    recoveries: dict[str, int] = {}
-    outcomes: dict[int, Outcome] = {}
+    recoveries: dict[str, int] = msgspec.field(default_factory=dict)
+    outcomes: dict[int, Outcome] = msgspec.field(default_factory=dict)
     cancelled: bool = False
 
     def ours(self, time: float, now: float) -> float:

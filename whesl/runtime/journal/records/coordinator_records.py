@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from whesl.language.spec import RecoveryStep, Spec
@@ -76,30 +78,50 @@ class Workflow(Record, frozen=True, kw_only=True, tag="workflow"):
     environment: dict[str, str]
 
 
-class Registered(Record, frozen=True, kw_only=True, tag="registered"):
-    """An isolator was admitted and owns the task from now on. ``fresh``: an ended task begins again."""
+class Registration(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an isolator says of its task, its job and its rules when it registers with the coordinator.
 
-    task: str
-    alias: str
+    ``claim`` (job id and restart count) is new for each start of the job's script by the resource manager,
+    ``run`` the prefix of the task's tokens. ``cluster`` has the variables that name the job's cluster
+    (``whesl.managers.resource.cluster_environment``). ``requeue`` is the user's word on requeueing the job;
+    ``kept``: the job outlives a lost node, so that rules can act on the loss; ``moves``: another node may
+    take the task over after the loss of the isolator's own, which is the first of ``nodes``. ``sizes``: the
+    fewest nodes on which the job may run again, and the most, (0, 0) for as many as it had.
+    """
+
     workflow: str
     step: str
-    instance: str
-    workspace: str
-    rjms: str
-    job_id: str
-    claim: str
-    nodes: tuple[str, ...]
+    instance: str = ""
+    workspace: str = ""
+    rjms: str = ""
+    job_id: str = ""
+    claim: str = ""
+    run: str = ""
+    nodes: tuple[str, ...] = ()
+    attempt: int = 0
+    state: TaskState = TaskState.REGISTERED
+    cluster: dict[str, str] = {}
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
+    kept: bool = False
+    sizes: tuple[int, int] = (0, 0)
+    moves: bool = False
+
+    def registration(self) -> dict[str, Any]:
+        """Return these fields, without those of a record that has more."""
+        return {name: getattr(self, name) for name in Registration.__struct_fields__}
+
+
+class Registered(Registration, Base, frozen=True, kw_only=True, tag="registered"):
+    """An isolator was admitted and owns the task from now on. ``fresh``: an ended task begins again."""
+
+    message: tuple[str, str, int, int] | None = msgspec.field(name="from", default=None)
+    task: str
+    alias: str
     peer: str
     attempt: int
     state: TaskState
     fresh: bool
     declared: tuple[str, ...] = ()
-    cluster: dict[str, str] = msgspec.field(default_factory=dict)
-    run: str = ""
-    requeue: RequeueSaid = RequeueSaid.UNKNOWN
-    kept: bool = False
-    sizes: tuple[int, int] = (0, 0)
-    moves: bool = False
 
 
 class Refused(Record, frozen=True, kw_only=True, tag="refused"):

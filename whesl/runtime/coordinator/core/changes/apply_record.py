@@ -205,27 +205,21 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
     if another:
         before = msgspec.structs.replace(before, said=0.0, behind=0.0, reason="")
     new = TaskState.RUNNING if record.state is TaskState.REGISTERED else record.state
+    changes = record.registration() | {
+        "workflow": before.workflow,
+        "step": before.step,
+        "instance": record.instance or before.instance,
+        "workspace": before.workspace or record.workspace,
+        "state": new if before.state.may_become(new) else before.state,
+        "attempt": max(before.attempt, record.attempt),
+    }
     entry = msgspec.structs.replace(
         before,
-        instance=record.instance or before.instance,
-        workspace=before.workspace or record.workspace,
         alias=record.alias,
-        state=new if before.state.may_become(new) else before.state,
         # An isolator that restarts after its task's end does not change the time of that end.
         state_time=before.state_time if before.state.final else max(time, before.state_time),
         started=before.started or time,
-        attempt=max(before.attempt, record.attempt),
-        claim=record.claim,
-        run=record.run,
         peer=record.peer,
-        rjms=record.rjms,
-        job_id=record.job_id,
-        cluster=record.cluster,
-        nodes=record.nodes,
-        requeue=record.requeue,
-        kept=record.kept,
-        sizes=record.sizes,
-        moves=record.moves,
         uses=() if another else before.uses,
         lost=() if another else before.lost,
         declared=tuple(map(sys.intern, record.declared)),
@@ -233,6 +227,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         over=0.0,
         trouble=before.trouble if record.peer == before.peer else "",
         parted=None,
+        **changes,
     )
     aliases = state.aliases.with_(record.alias, task) if record.alias else state.aliases
     return state_edits.with_task(state, entry, aliases=aliases)
