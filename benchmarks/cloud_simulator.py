@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -184,7 +185,8 @@ def simulated(found: dict[str, Any], given: argparse.Namespace) -> tuple[float, 
         beyond=24 * HOUR,
     )
     outcome = simulate.run(world, "adaptive", plan, paces)
-    return outcome.finished * HOUR / times, outcome.cost, 1 - outcome.by_cluster
+    finished = math.inf if outcome.finished is None else outcome.finished
+    return finished * HOUR / times, outcome.cost, 1 - outcome.by_cluster
 
 
 def _percent(value: float, real: float) -> float | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -115,35 +115,24 @@ def _prices(document: Document) -> PriceList:
         seen[row.name] = number
     document.check()
     assert head is not None
-    missing = [key for key in ("read", "write", "stored", "leaving") if getattr(head, key) is None]
+    prices = {key: getattr(head, key) for key in ("read", "write", "stored", "leaving")}
     assumptions = list(head.assumptions)
-    if missing:
+    if missing := [key for key, price in prices.items() if price is None]:
         assumptions.append(f"no price is given for {', '.join(missing)}: counted as free")
     if assumed := [row.name for row in rows if row is not None and row.assumed]:
         assumptions.append(f"the prices of {', '.join(assumed)} are assumed")
+    usual = {"start": head.start, "revoked": head.revoked}
+    platforms: list[dict[str, Any]] = [
+        usual | {key: value for key, value in msgspec.structs.asdict(row).items() if value is not None}
+        for row in rows
+        if row is not None
+    ]
     return PriceList(
         dated=head.dated.isoformat(),
         source=head.source,
         currency=head.currency,
-        platforms=tuple(
-            Platform(
-                name=row.name,
-                domain=Domain.CLOUD,
-                processor=row.processor,
-                price=row.price,
-                start=head.start if row.start is None else row.start,
-                limit=row.limit,
-                spot=row.spot,
-                revoked=head.revoked if row.revoked is None else row.revoked,
-                assumed=row.assumed,
-            )
-            for row in rows
-            if row is not None
-        ),
-        read=head.read or 0.0,
-        write=head.write or 0.0,
-        stored=head.stored or 0.0,
-        leaving=head.leaving or 0.0,
+        platforms=tuple(Platform(domain=Domain.CLOUD, **platform) for platform in platforms),
         least=head.least,
         assumptions=tuple(assumptions),
+        **{key: price or 0.0 for key, price in prices.items()},
     )

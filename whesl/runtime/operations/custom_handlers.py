@@ -47,14 +47,11 @@ class Change(_Strict, frozen=True, kw_only=True):
     excluded_nodes: tuple[str, ...] = ()
 
 
-class NodeSetAnswer(_Strict, frozen=True, kw_only=True):
-    """The whole node set, in which each node of the allocation is in exactly one list."""
+class NodeSetAnswer(NodeSet, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole node set, in which each node of the allocation is in exactly one list.
 
-    active: tuple[str, ...]
-    spares: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
-    swapped: dict[str, str] = {}
-    components: tuple[tuple[str, ...], ...] = ()  # a request's own, which an answer may repeat
+    ``components`` are a request's own, which an answer may repeat.
+    """
 
 
 class BadNodeAnswer(_Strict, frozen=True, kw_only=True):

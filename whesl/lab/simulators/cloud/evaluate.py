@@ -60,25 +60,14 @@ class Plan:
     workflows: tuple[str, ...] = ("OAI", "RNASEQ")
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one case under one scheduler; ``delays`` holds (hours, nodes) of production jobs."""
+class Row(Outcome, frozen=True, kw_only=True):
+    """The result of one case under one scheduler, with what identifies them."""
 
     workflow: str
     scheduler: str
     inputs: int
     deadline: int
     trace: str
-    completion: tuple[float, ...]
-    finished: float | None
-    cost: float
-    predicted: float
-    backup: float
-    backup_hours: float | None
-    backup_tasks: float
-    benchmark: float
-    probability: float | None
-    by_cluster: float
-    delays: tuple[tuple[float, float], ...]
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,19 +221,13 @@ def ours(one: World) -> Any:
 
 
 def _row(case: Case, trace: str, name: str, outcome: Outcome) -> Row:
-    def number(value: float) -> float | None:
-        return float(value) if np.isfinite(value) else None
-
-    found = outcome._asdict()
-    found |= {one: number(found[one]) for one in ("finished", "backup_hours", "probability")}
-    found["delays"] = tuple((round(float(late), 3), float(nodes)) for late, nodes in outcome.delays)
     return Row(
         workflow=case.workflow,
         scheduler=name,
         inputs=case.inputs,
         deadline=case.deadline,
         trace=trace,
-        **found,
+        **msgspec.structs.asdict(outcome),
     )
 
 

@@ -69,34 +69,34 @@ class Case(NamedTuple):
     seed: int
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a case under one scheduler.
 
     Attributes:
         completion: share of finished tasks of each stage.
-        finished: hours from the start to the last task's end; infinite if not all tasks ended in time.
+        finished: hours from the start to the last task's end; None if not all tasks ended in time.
         cost: actual cost, with benchmark, files and transfer.
         predicted: cost that the plan expected.
         backup: cost of the backup instances.
-        backup_hours: mean life of a backup instance, in hours; nan for no such instance.
+        backup_hours: mean life of a backup instance, in hours; None for no such instance.
         backup_tasks: share of the tasks that backup instances ran.
         benchmark: cost of the benchmark.
-        probability: the plan's stated probability of meeting the deadline; nan for none.
+        probability: the plan's stated probability of meeting the deadline; None for none.
         by_cluster: share of the tasks that the cluster ran.
-        delays: (hours of delay, nodes) of each production job due during the workflow, shape (jobs, 2).
+        delays: (hours of delay, nodes) of each production job due during the workflow.
     """
 
     completion: tuple[float, ...]
-    finished: float
+    finished: float | None
     cost: float
     predicted: float
     backup: float
-    backup_hours: float
+    backup_hours: float | None
     backup_tasks: float
     benchmark: float
-    probability: float
+    probability: float | None
     by_cluster: float
-    delays: NDArray[np.float64]
+    delays: tuple[tuple[float, float], ...]
 
 
 class World(NamedTuple):
@@ -281,7 +281,7 @@ class Run:
 
     def outcome(self) -> Outcome:
         """Simulate to the last task, or to the end of the time allowed after the deadline."""
-        finished = np.inf
+        finished = None
         number = 0
         whole = self.shape.tasks.sum()
         while self.now < self.until - 1e-6:
@@ -293,7 +293,7 @@ class Run:
             executors.advance(self.work, self.shape, self.now, until, _STEP, self.plan.settings.preload)
             self.now = until
             if self.work.done.sum() == whole:
-                finished = (self.work.tally[executors.LAST] - self.one.start) / HOUR
+                finished = float(self.work.tally[executors.LAST] - self.one.start) / HOUR
                 break
         executors.finish(self.work, self.shape, self.now)
         return self._result(finished)
@@ -385,7 +385,7 @@ class Run:
             executors.add(self.work, int(stage), executors.HPC, 0, int(count), float(time), at, float(ends))
         state[machine.GRANTED] = 0
 
-    def _result(self, finished: float) -> Outcome:
+    def _result(self, finished: float | None) -> Outcome:
         tally, prices = self.work.tally, self.one.prices
         done = self.work.done
         files = tally[executors.READ] / 1e9 * prices.read + tally[executors.WRITTEN] / 1e9 * prices.write
@@ -398,15 +398,15 @@ class Run:
             cost=float(tally[executors.COST] + files + moved + benchmark),
             predicted=self.plan.expected_cost,
             backup=float(tally[executors.BACKUP_COST]),
-            backup_hours=float(tally[executors.BACKUP_HOURS] / lived) if lived else float("nan"),
+            backup_hours=float(tally[executors.BACKUP_HOURS] / lived) if lived else None,
             backup_tasks=float(tally[executors.BACKUP_TASKS] / max(1, done.sum())),
             benchmark=benchmark,
-            probability=float("nan") if self.plan.probability is None else self.plan.probability,
+            probability=self.plan.probability,
             by_cluster=float(done[:, executors.HPC].sum() / max(1, done.sum())),
             delays=self._delays(),
         )
 
-    def _delays(self) -> NDArray[np.float64]:
+    def _delays(self) -> tuple[tuple[float, float], ...]:
         """Return (hours of delay, nodes) of each production job due to start before the deadline."""
         machine.advance(self.cluster, self.jobs, self.now, self.deadline + 24 * HOUR)
         before = self.one.trace.start[self.picked]
@@ -414,4 +414,5 @@ class Run:
         touched = (before > begin) & (before <= self.deadline)
         after = np.where(self.cluster.start < 0, self.deadline + 24 * HOUR, self.cluster.start)
         late = (after[touched] - before[touched]) / HOUR
-        return np.stack([late, self.jobs.nodes[touched]], axis=1)
+        rows = zip(late.tolist(), self.jobs.nodes[touched].tolist(), strict=True)
+        return tuple((round(hours, 3), nodes) for hours, nodes in rows)

@@ -14,6 +14,7 @@ from whesl.managers.resource.embedded.scheduler.actions import EndJob, Message, 
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import (
     Job,
     JobSpec,
+    Node,
     Settings,
     SignalNumber,
     Step,
@@ -279,19 +280,12 @@ class Jobs(Message, frozen=True, kw_only=True):
     shadows: dict[int, float] = msgspec.field(default_factory=dict)
 
 
-class NodeView(Message, frozen=True, kw_only=True):
+class NodeView(Node, frozen=True, kw_only=True):
     """A node as users see it. ``base``: idle, mixed, allocated, completing, down or unknown."""
 
-    name: str
     base: str
-    cpus: int
     allocated: int
-    drain: bool
     responds: bool
-    booted: float
-    reason: str
-    reason_time: float
-    reason_user: str
 
 
 class Nodes(Message, frozen=True, kw_only=True):

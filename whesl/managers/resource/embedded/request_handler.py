@@ -204,16 +204,10 @@ class Service:
                 base = "idle" if not used else ("allocated" if used >= node.cpus else "mixed")
             views.append(
                 protocol.NodeView(
-                    name=node.name,
                     base=base,
-                    cpus=node.cpus,
                     allocated=used,
-                    drain=node.drain,
                     responds=node.up and self.core.responds(node.name, now),
-                    booted=node.booted,
-                    reason=node.reason,
-                    reason_time=node.reason_time,
-                    reason_user=node.reason_user,
+                    **msgspec.structs.asdict(node),
                 )
             )
         return protocol.Nodes(nodes=tuple(views), settings=self.settings)
