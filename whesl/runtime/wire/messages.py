@@ -14,8 +14,8 @@ from whesl.model.evidence import PredictedFailure, Raised
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
-from whesl.runtime.journal.records.coordinator_records import Registration
 from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.journal.records.registration import Registration
 
 WIRE_VERSION = 1
 

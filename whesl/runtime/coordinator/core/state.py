@@ -23,6 +23,7 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
 from whesl.runtime.coordinator.core.persistent_map import Map
 from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.journal.records.registration import Registration
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException
 
 KEPT_COMMANDS = 1000
@@ -73,7 +74,7 @@ class Outcome(msgspec.Struct, frozen=True):
     raised: float = 0.0
 
 
-class TaskEntry(records.Registration, frozen=True, kw_only=True, omit_defaults=True):
+class TaskEntry(Registration, frozen=True, kw_only=True, omit_defaults=True):
     """A task as the coordinator knows it. Times are seconds since the epoch, by the coordinator's clock.
 
     The newest registration of its isolator is a part of it. ``configuration`` is the coordinator's addition
