@@ -106,9 +106,10 @@ class _Node:
         link.write_bytes(msgspec.json.encode(file))
         environment = {**os.environ, attempt_processes.TOKEN_VARIABLE: f"{file.prefix}1"}
         self.rank = psutil.Popen(["sleep", "600"], env=environment)
-        # As many seconds as a lost agent waits for somebody; real ones wait for a minute.
-        lost = f"from whesl.runtime.node_agent import agent; agent.ABANDONED = 1.0; agent.main() # {link}"
-        self.agent = psutil.Popen([sys.executable, "-c", f"import sys; {lost}", str(link)])
+        # As many seconds as a lost agent waits for somebody; real ones wait for a minute or two.
+        lost = f"agent.ABANDONED = agent.ORPHANED = 1.0; agent.main() # {link}"
+        program = f"import sys; from whesl.runtime.node_agent import agent; {lost}"
+        self.agent = psutil.Popen([sys.executable, "-c", program, str(link)])
         self._link = link
         self.begun()
 
@@ -225,6 +226,25 @@ def test_what_runs_is_stopped_until_it_is_known_whether_its_lease_is_over(node: 
     finally:
         by_others.kill()
         by_others.wait()
+
+
+def test_an_agent_stays_however_long_its_job_was_suspended(tmp_path: Path) -> None:
+    """Woken after two minutes it left at once, as if nobody had answered it for that long."""
+    node = _Node(tmp_path, 0.5)
+    try:
+        halves = node.halves()
+        for half in halves:
+            half.suspend()
+        time.sleep(6.0)  # it leaves after ten limits
+        node.leases.receive()  # of before
+        for half in halves:
+            half.resume()
+        for _ in range(10):
+            until(node.answered, "heartbeats", 30)
+        assert node.halves() == halves
+    finally:
+        node.end()
+        node.close()
 
 
 class _Ranks:
