@@ -28,6 +28,7 @@ REPLACE = f"{RECOVER}JOB JOB.REPLACE"
 NO_SHELL = "#!/usr/bin/perl\n#SBATCH -N 4\nsystem('srun ./a > a.log 2>&1 || true');\n"
 PYTHON = "python3 -u - <<'PY'\n{}\nPY"
 WHILE_SOUND = "for i in range(9):\n    print(f'step {i}: error = {i:.1e}')"
+HANDLES = PYTHON.format("import signal\nsignal.signal(signal.SIGUSR1, save)\nrun()")
 IN_A_BRANCH = "if 0:\n    print('error = 1')"
 
 
@@ -206,6 +207,11 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("for f in *.c; do ./a -v $f; done", 'LOG "step" stdout TIMEOUT 60', None),
         ("./a > a.log\n./b > b.log", 'LOG "step" file "b.log" TIMEOUT 60', "ESL096"),
         ("./a > a.log\n./b > b.log", 'LOG "step" file "b.log" TIMEOUT 60 WARMUP 300', None),
+        ("srun ./a && echo done > run.txt", 'OUTPUT "run.log" NOT MATCH "done"', "ESL096"),
+        ("srun ./a && echo done > run.txt", 'OUTPUT "run.txt" NOT MATCH "done"', None),
+        ("srun ./a", "CAUSE gpu-hardware", "ESL095"),
+        ("srun ./a", "CAUSE gpu-hardware, node-lost", None),
+        ("srun --gpus=1 ./a", "CAUSE gpu-hardware", None),
         # ends
         ("for f in *.c; do ./a $f; done", "EXIT CODE 1", "ESL096"),
         ("for f in *.c; do ./a $f || exit 1; done", "EXIT CODE 1", None),
@@ -307,6 +313,10 @@ def test_each_step_of_a_study_has_a_script_of_its_own(
         ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/NOW"}', "ESL096"),
         ("srun ./a\nwhile [ ! -f STOP ]; do :; done", 'JOB.CHECKPOINT {"trigger": "/p/STOP"}', None),
         ("./a --stop-file STOP", 'JOB.CHECKPOINT {"trigger": "/p/NOW"}', "ESL096"),
+        ("trap '' USR1\nsrun ./a", 'JOB.CHECKPOINT {"signal": "USR1", "written": "/p/a"}', "ESL096"),
+        ("trap '' USR2\nsrun ./a", 'JOB.CHECKPOINT {"signal": "USR1", "written": "/p/a"}', None),
+        (HANDLES, 'JOB.CHECKPOINT {"signal": "USR2", "written": "/p/a"}', "ESL096"),
+        (HANDLES, 'JOB.CHECKPOINT {"signal": "SIGUSR1", "written": "/p/a"}', None),
         ("srun ./a", 'SCHEDULER JOB.REPLACE {"time": 7200}', "ESL094"),
         ("srun ./a", 'NODE.ADD {"count": 4}', "ESL085"),
         ("srun ./a", 'NODE.ADD {"count": 4, "wait": 60}', None),

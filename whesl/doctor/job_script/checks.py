@@ -13,6 +13,7 @@ from whesl.language.spec import ExceptionSpec, RecoveryStep
 # Checks of a detection. Each is a pure function of the script and the detection.
 DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     files.written_elsewhere,
+    files.said_elsewhere,
     files.of_another_step,
     files.out_of_sight,
     files.spoilt,
@@ -40,6 +41,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     ends.changed,
     ends.taken,
     streams.unlabelled,
+    streams.without_gpu,
     streams.hears_manager,
     streams.other_nodes,
 )
@@ -53,6 +55,7 @@ STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.no_more_than_before,
     recoveries.other_file_system,
     recoveries.other_trigger,
+    recoveries.unheard,
     recoveries.of_another_manager,
     recoveries.removes_what_is_needed,
     again.fails_again,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import said
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner, value
+from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Broken, Promise
 from whesl.language.pattern_and_stream_records import Stream
 
@@ -86,6 +87,18 @@ def writes(script: JobScript, path: str) -> bool:
     """Whether the script itself writes a file of this path, or makes its directory."""
     place = posixpath.normpath(path)
     return place in script.facts.written or posixpath.dirname(place) in script.facts.made
+
+
+def said_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find promised lines that the script writes to another file of the same stem."""
+    promise = watch.detection.promised()
+    if promise is None or promise.pattern is None:
+        return
+    path, pattern = posixpath.normpath(promise.path), promise.pattern
+    files = [each.command.place.output.stdout.file for each in script.samples if found_in(pattern, each.text)]
+    near = [each for each in files if posixpath.splitext(each)[0] == posixpath.splitext(path)[0]]
+    if near and path not in files:
+        yield Unfit("ESL096", f"the script writes this to {near[0]}", f"name {near[0]}", watch.span, path)
 
 
 def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:

@@ -135,6 +135,22 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         yield Unfit("ESL096", message, f'write "${{workspace}}/{asked[0]}"', step.span, trigger)
 
 
+def unheard(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find signals for checkpoints that the script ignores, or that its program does not handle."""
+    signal = step.arguments.get("signal")
+    if not isinstance(signal, str):
+        return
+    name = signal.removeprefix("SIG")
+    sources = [source.command.given for source in script.python]
+    handled = {each for source in sources for each in re.findall(r"signal\.SIG(USR\d)", source)}
+    if any(each.words[:2] == ("trap", "") and {name, f"SIG{name}"} & {*each.words} for each in script.always):
+        message = f"the script ignores SIG{name} (trap ''), and so do the programs that it starts"
+        yield Unfit("ESL096", message, "leave that trap out", step.span, signal)
+    elif handled and name not in handled and len(script.programs) == 1:
+        message = f"{script.facts.program} handles SIG{min(handled)}, and SIG{name} ends it"
+        yield Unfit("ESL096", message, f'write "signal": "SIG{min(handled)}"', step.span, signal)
+
+
 def of_another_manager(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     """Find arguments that only Slurm heeds, in jobs of another resource manager."""
     manager = next((name for sign, name in _MANAGERS if re.search(sign, script.text, re.MULTILINE)), "")

@@ -278,6 +278,16 @@ def unlabelled(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             yield Unfit("ESL096", message, "write srun -l, or leave the label out", watch.span, pattern.text)
 
 
+def without_gpu(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find causes that only a GPU has, where the job asks for none."""
+    causes = [each.value for each in watch.detection.causes()]
+    named = [each for each in causes if each.startswith("gpu")]
+    asks = script.option("partition") or re.search(r"(?i)gpu|gres|nvidia|cuda|hip|rocm", script.text)
+    if named and named == causes and script.header and not asks:
+        message = "the job asks for no GPU: no failure of it has this cause"
+        yield Unfit("ESL095", message, "write #SBATCH --gpus, or leave it out", watch.span, named[0])
+
+
 def hears_manager(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find exceptions of the resource manager where Slurm, which has none, runs the job."""
     if not script.header or "flux" in script.text:
