@@ -31,6 +31,9 @@ _NOT_READ = {
 def unpacked(path: Path) -> bytes:
     """Return a file's content, unpacked when it is gzip, bzip2 or xz, whatever its name; no byte order mark.
 
+    Args:
+        path: the file.
+
     Raises:
         UsageError: it cannot be read, is damaged, packed in another way, or in UTF-16.
     """
@@ -55,6 +58,9 @@ def unpacked(path: Path) -> bytes:
 
 def text(path: Path) -> str:
     """Return a whole file as text, unpacked as by ``unpacked``.
+
+    Args:
+        path: the file.
 
     Raises:
         UsageError: as ``unpacked``, or it is no text in UTF-8.

@@ -62,7 +62,12 @@ def expanded(spec: Spec, environment: Mapping[str, str]) -> tuple[Spec, tuple[Un
 
 
 def path_arguments(resource: str, operation: str) -> tuple[str, ...]:
-    """Return the names of an operation's arguments that are paths; none for a user's own operation."""
+    """Return the names of an operation's arguments that are paths; none for a user's own operation.
+
+    Args:
+        resource: the resource's name.
+        operation: the operation's name.
+    """
     known = resource in ResourceKind.__members__ and operation in Operation.__members__
     if not known or operation not in operations_of(resource):
         return ()

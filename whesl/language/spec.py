@@ -198,7 +198,12 @@ class Spec(Record, frozen=True, kw_only=True):
         return f"{span.file or self.file}:{span.line}"
 
     def handler(self, resource: str, operation: str) -> str | None:
-        """Return the custom handler declared for an operation, or None for the built-in operation."""
+        """Return the custom handler declared for an operation, or None for the built-in operation.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         for declaration in self.resources:
             if declaration.resource == resource:
                 for offered in declaration.operations:

@@ -72,6 +72,9 @@ DESPITE: str | None = option(
 def gathered(read: Records) -> SiteHistory:
     """Return the history in a site's records.
 
+    Args:
+        read: the records to read.
+
     Raises:
         UsageError: no record was named, or a named one cannot be used.
         WheslError: a file cannot be read, or a command fails.

@@ -136,7 +136,12 @@ def part(
 
 
 def of_same_tasks(workflow: Workflow, sample: Workflow) -> Workflow:
-    """Return the part of a workflow with the tasks of a sample, each in the sample's stage."""
+    """Return the part of a workflow with the tasks of a sample, each in the sample's stage.
+
+    Args:
+        workflow: the workflow.
+        sample: the sample.
+    """
     stages = {task.name: task.stage for task in sample.tasks}
     tasks = []
     for task in workflow.tasks:

@@ -30,6 +30,9 @@ def from_maestro(found: study.Study) -> Workflow:
     A step with ``gpus`` needs a GPU platform. Run times and sizes come from the profile; a study has none.
     A step of several nodes is refused, since an executor is a single node.
 
+    Args:
+        found: the study.
+
     Raises:
         UsageError: Maestro would refuse the study, a step needs several nodes, or files are missing.
     """

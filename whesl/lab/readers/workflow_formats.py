@@ -13,6 +13,9 @@ from whesl.model.errors import UsageError, WheslError
 def read(path: Path) -> Graph:
     """Read a workflow: ``.json`` as WfCommons, ``.stg`` as Standard Task Graph, compressed or not.
 
+    Args:
+        path: the file.
+
     Raises:
         UsageError: the name has another ending, or the content has another format.
         WheslError: the file cannot be read.

@@ -306,7 +306,12 @@ OPERATIONS: dict[tuple[str, str], type[Arguments]] = {
 
 @cache
 def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:
-    """Return the arguments of an operation: first its own, then those of all operations."""
+    """Return the arguments of an operation: first its own, then those of all operations.
+
+    Args:
+        resource: the resource's name.
+        operation: the operation's name.
+    """
     return (*_described(OPERATIONS[resource, operation]), *COMMON)
 
 

@@ -289,7 +289,12 @@ class Declarations:
         return unsure and name not in known and not (_elsewhere(name) or self._findings.nearest(name, known))
 
     def offers(self, resource: str, operation: str) -> bool:
-        """Whether an operation is declared."""
+        """Whether an operation is declared.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         return operation in self.resources.get(resource, {})
 
     def exception(self, name: Word) -> None:
@@ -329,7 +334,12 @@ class Declarations:
         self._findings.add(code, f"{what} is not declared", name, hint=f"add: {declare}")
 
     def handler(self, resource: str, operation: str) -> str | None:
-        """Return the custom handler of an operation, None without one."""
+        """Return the custom handler of an operation, None without one.
+
+        Args:
+            resource: the resource's name.
+            operation: the operation's name.
+        """
         return self.resources.get(resource, {}).get(operation)
 
     def resource_declarations(self) -> tuple[ResourceDeclaration, ...]:

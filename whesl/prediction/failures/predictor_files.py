@@ -113,6 +113,9 @@ def read(
 def load(path: Path) -> ArrayPredictor:
     """Read a predictor from a file.
 
+    Args:
+        path: the file.
+
     Raises:
         WheslError: the file cannot be read, has another version, or does not hold a predictor.
     """

@@ -75,6 +75,9 @@ def save(model: Model, about: About, path: Path) -> None:
 def load(path: Path) -> tuple[Model, About]:
     """Read a model from a file.
 
+    Args:
+        path: the file.
+
     Raises:
         WheslError: the file cannot be read, or does not hold a model.
     """

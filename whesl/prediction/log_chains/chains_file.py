@@ -50,6 +50,9 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 def load(path: Path) -> tuple[Chain, ...]:
     """Read a file of chains.
 
+    Args:
+        path: the file.
+
     Raises:
         UsageError: the file cannot be read, or is invalid; the message lists all errors with their lines.
     """

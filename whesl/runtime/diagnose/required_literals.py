@@ -95,7 +95,12 @@ class Needle(NamedTuple):
         return f"{'(?i)' if ignore_case else ''}{body}"
 
     def is_in(self, other: Needle, ignore_case: bool, others: bool) -> bool:
-        """Whether each text with another needle contains this one."""
+        """Whether each text with another needle contains this one.
+
+        Args:
+            other: the other needle.
+            ignore_case, others: whether the case of this needle, and of the other one, is ignored.
+        """
         if others and not ignore_case:
             return False
         text = other.text.lower() if ignore_case else other.text

@@ -169,7 +169,12 @@ def _check_files(name: str, option: str, given: Any) -> None:
 
 
 def check_arguments(function: Callable[..., Any], options: Options) -> None:
-    """Raise TypeError where ``attempts`` change an argument that the function does not have."""
+    """Raise TypeError where ``attempts`` change an argument that the function does not have.
+
+    Args:
+        function: the function.
+        options: its options.
+    """
     if not options.attempts:
         return
     import inspect  # imported only here, since each process of a function loads this module

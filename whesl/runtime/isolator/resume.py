@@ -69,7 +69,12 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
 
 
 def lost_script_node(job: Job, state: State) -> tuple[NodeSeen, ...]:
-    """Return the loss of the node from which the task was taken over; () where it is known, or was not."""
+    """Return the loss of the node from which the task was taken over, once; () where it was not or is known.
+
+    Args:
+        job: the task.
+        state: its state.
+    """
     if not job.moved_from or job.moved_from in state.down:
         return ()
     reason = f"the isolator's node; {job.setup.own_node} has taken the task over"

@@ -76,6 +76,9 @@ def status_fields(pid: int) -> list[bytes]:
 def status_fields_of(path: str) -> list[bytes]:
     """Return the fields from the state on of the ``stat`` file of a process or thread.
 
+    Args:
+        path: the path of the file.
+
     Raises OSError when it could not be observed.
     """
     # The process's name may contain parentheses and spaces: the last ")" ends it.

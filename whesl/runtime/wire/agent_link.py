@@ -127,7 +127,12 @@ class LinkServer(Generic[M]):
         return events
 
     def send(self, peer: str, message: M) -> bool:
-        """Send to one peer; False when the peer is not connected or its queue is full."""
+        """Send to one peer; False when the peer is not connected or its queue is full.
+
+        Args:
+            peer: the peer's name.
+            message: the message.
+        """
         return self._socket.send(peer.encode(), self._codec.encode(message))
 
     def close(self) -> None:

@@ -161,7 +161,12 @@ class CoordinatorServer:
         self._inbox.restore(memory)
 
     def send(self, peer: str, message: AnyMessage) -> None:
-        """Send to a peer, and repeat until the peer acknowledges or is forgotten."""
+        """Send to a peer, and repeat until the peer acknowledges or is forgotten.
+
+        Args:
+            peer: the peer.
+            message: the message.
+        """
         outbox = self._outboxes.setdefault(peer, Outbox(NAME, self._incarnation))
         envelope = outbox.post(message, self._clock(), expendable=isinstance(message, Report))
         route = self._routes.get(peer)

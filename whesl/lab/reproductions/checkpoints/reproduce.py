@@ -20,7 +20,12 @@ LARGEST_MIGRATION_SHARE = 0.948  # derived from the printed lengthening of the i
 
 
 def calibrated(machine: Machine, applications: dict[str, Application]) -> tuple[float, Leads]:
-    """Return the recall and lead times that the rows 0 % and -10 % of Tables 2.2 and 2.4 imply."""
+    """Return the recall and lead times that the rows 0 % and -10 % of Tables 2.2 and 2.4 imply.
+
+    Args:
+        machine: the machine.
+        applications: the applications by name.
+    """
     level = [ratio for change in CALIBRATED for ratio in RATIOS[change]["POP"]]
     recall = round(sum(level) / len(level) / LARGEST_MIGRATION_SHARE, 3)
     points = []

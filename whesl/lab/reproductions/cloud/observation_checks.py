@@ -48,7 +48,12 @@ class Rows:
         self.names = [name for name in NAMES if any(key[0] == name for key in self._rows)]
 
     def of(self, workflow: str, scheduler: str) -> list[Row]:
-        """Return the rows of one workflow under one scheduler."""
+        """Return the rows of one workflow under one scheduler.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return self._rows.get((workflow, scheduler), [])
 
     def values(self, workflow: str, scheduler: str, value: Callable[[Row], float | None]) -> NDArray[Any]:
@@ -63,7 +68,12 @@ class Rows:
         return np.array([one for one in found if one is not None], dtype=np.float64)
 
     def completion(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return the completion of every stage of every run, in per cent."""
+        """Return the completion of every stage of every run, in per cent.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return 100 * np.array([share for row in self.of(workflow, scheduler) for share in row.completion])
 
     def delays(self, scheduler: str) -> NDArray[Any]:
@@ -72,7 +82,12 @@ class Rows:
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 
     def savings(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return each run's saving in per cent of the cost of the same case in the cloud alone."""
+        """Return each run's saving in per cent of the cost of the same case in the cloud alone.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         pairs = zip(self.of(workflow, scheduler), self.of(workflow, CLOUD), strict=True)
         return np.array([100 * (1 - row.cost / alone.cost) for row, alone in pairs if alone.cost > 0])
 

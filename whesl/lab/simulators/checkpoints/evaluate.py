@@ -81,7 +81,12 @@ def times(machine: Machine, application: Application, factor: float | None = Non
 
 
 def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, float]:
-    """Return the plan, the scale of the failures in seconds, and the share of failures that hit the job."""
+    """Return the plan, the scale of the failures in seconds, and the share of failures that hit the job.
+
+    Args:
+        machine: the machine.
+        setting: the setting.
+    """
     name = setting.model.rstrip("+")
     if name not in MODELS:
         raise UsageError(

@@ -46,6 +46,11 @@ def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
 
 
 def forget(transition: Transition, task: str) -> None:
-    """Drop the estimate for a task's clock: its job may start again on another host."""
+    """Drop the estimate for a task's clock: its job may start again on another host.
+
+    Args:
+        transition: the present transition.
+        task: the task's id.
+    """
     if task in transition.state.volatile.late:
         transition.volatile(late=transition.state.volatile.late.without(task))

@@ -59,14 +59,24 @@ def wait(transition: Transition, peer: str, message: Register, reason: str) -> N
 
 
 def over(transition: Transition, task: str) -> None:
-    """Drop the contest for a task, since it is decided."""
+    """Drop the contest for a task, since it is decided.
+
+    Args:
+        transition: the present transition.
+        task: the task's id.
+    """
     contests = transition.state.volatile.contests
     if task in contests:
         transition.volatile(contests=contests.without(task))
 
 
 def why(transition: Transition, entry: TaskEntry) -> str:
-    """Return why another job's claim is refused while a task has an owner."""
+    """Return why another job's claim is refused while a task has an owner.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     claim = f"job {entry.job_id or '(none)'} (claim {entry.claim})"
     unseen = transition.state.volatile.unseen.get(entry.id)
     if unseen is not None:

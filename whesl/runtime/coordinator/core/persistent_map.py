@@ -49,7 +49,12 @@ class Map(Mapping[K, V]):
     # Changed copies ------------------------------------------------------------------------------------
 
     def with_(self, key: K, value: V) -> Map[K, V]:
-        """Return the map with a value stored under a key; a present key keeps its place in the order."""
+        """Return the map with a value stored under a key; a present key keeps its place in the order.
+
+        Args:
+            key: the key.
+            value: the value.
+        """
         base, changes = self._layers
         before = changes.get(key, _MISSING)
         if before is _GONE:
@@ -191,7 +196,12 @@ class Builder(Map[K, V]):
         self._undo = undo
 
     def with_(self, key: K, value: V) -> Builder[K, V]:
-        """Store a value under a key and return this same map."""
+        """Store a value under a key and return this same map.
+
+        Args:
+            key: the key.
+            value: the value.
+        """
         content = self._layers[0]
         self._undo.append((self, key, content.get(key, _MISSING)))
         content[key] = value

@@ -134,7 +134,12 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
 
 
 def welcome(transition: Transition, entry: TaskEntry) -> None:
-    """Send a task's owner its configuration, grants, decisions and controls; a repetition is harmless."""
+    """Send a task's owner its configuration, grants, decisions and controls; a repetition is harmless.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     transition.send(
         entry.peer,
         Welcome(

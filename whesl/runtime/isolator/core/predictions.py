@@ -72,7 +72,12 @@ def _why_not(transition: Transition, prediction: PredictedFailure) -> str:
 
 
 def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]:
-    """Return the exceptions that a prediction raises, in the order of the rules."""
+    """Return the exceptions that a prediction raises, in the order of the rules.
+
+    Args:
+        state: the task's state.
+        prediction: the predicted failure.
+    """
     evidence = Evidence(
         kind="predicted",
         time=prediction.time,

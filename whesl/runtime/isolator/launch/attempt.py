@@ -142,6 +142,10 @@ class Attempt:
         An attempt that has ended meanwhile is found by its status file, a running one by its processes'
         token, so nothing has to be written between the start and its record.
 
+        Args:
+            directory: the task's directory.
+            number, token: the attempt's number and token.
+
         Raises OSError when the search for traces failed.
         """
         status = directory.status(number)

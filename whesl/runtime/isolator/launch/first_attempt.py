@@ -52,7 +52,12 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
-    """Return the state of the attempt's files before its start."""
+    """Return the state of the attempt's files before its start.
+
+    Args:
+        job: the task.
+        directory: the task's directory.
+    """
     return attempt_output_destination.beginning(directory, job, NUMBER, Configuration())
 
 

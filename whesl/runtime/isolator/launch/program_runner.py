@@ -157,7 +157,11 @@ def _places(name: str) -> Iterator[str]:
 
 
 def running(directory: str) -> int:
-    """Return the process number of a task's runner on this machine, 0 when there is none."""
+    """Return the process number of a task's runner on this machine, 0 when there is none.
+
+    Args:
+        directory: the task's directory.
+    """
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
             pid = int(name)

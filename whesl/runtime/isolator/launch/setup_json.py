@@ -220,7 +220,11 @@ def checksum(content: bytes) -> int:
 
 
 def given_script(directory: str) -> str:
-    """Return the path at which a script from standard input is kept."""
+    """Return the path at which a script from standard input is kept.
+
+    Args:
+        directory: the task's directory.
+    """
     return f"{directory}/script"
 
 

@@ -12,7 +12,12 @@ from whesl.runtime.isolator.task.taskdir import TaskDir
 
 
 def tell(directory: TaskDir, state: State) -> None:
-    """Write the notice on why a task is paused, or remove it when the task is not paused."""
+    """Write the notice on why a task is paused, or remove it when the task is not paused.
+
+    Args:
+        directory: the task's directory.
+        state: the task's state.
+    """
     with contextlib.suppress(OSError):
         if state.phase is not Phase.PAUSED:
             file_retry.remove(directory.paused)

@@ -163,7 +163,12 @@ def _by_limits(transition: Transition, recovery: str) -> float:
 
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
-    """Perform the next part of a requeue order: first a query, then the requeue."""
+    """Perform the next part of a requeue order: first a query, then the requeue.
+
+    Args:
+        transition: the present transition.
+        order: the requeue order.
+    """
     if order.status is OrderStatus.DECIDED:
         transition.do(AskRequeue(token=order.token, task=order.task, rjms=order.rjms, job_id=order.job_id))
     elif order.status is OrderStatus.BEGUN:
@@ -186,7 +191,12 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
 
 
 def on_requeue_asked(transition: Transition, event: records.RequeueBegun) -> None:
-    """Record the job's count of restarts before the requeue: a higher count later proves the requeue."""
+    """Record the job's count of restarts before the requeue: a higher count later proves the requeue.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     order = transition.state.requeues.get(event.token)
     if order is None or order.status is not OrderStatus.DECIDED:
         return
@@ -201,6 +211,10 @@ def prepare(transition: Transition, entry: TaskEntry) -> None:
     have said nothing about a second run. All other jobs end or run again as they do without WHESL. The
     isolator withdrew the permission when it was welcomed. Without slurmdbd, Slurm accepts no change of a job
     after a lost node has left the job, so the permission has to be given at the first doubt.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
     """
     ours = entry.kept and entry.requeue is RequeueSaid.NOTHING and not observed(transition, entry)
     again = runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
@@ -221,7 +235,12 @@ def runs(entry: TaskEntry) -> int:
 
 
 def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
-    """Handle the outcome of an AllowRequeue; a failure is logged, since a later requeue may be refused."""
+    """Handle the outcome of an AllowRequeue; a failure is logged, since a later requeue may be refused.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     key = f"allow {event.task}"
     if event.outcome is not OrderStatus.DONE:
         transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
@@ -232,7 +251,12 @@ def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
 
 
 def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | None:
-    """Return the requeue order for a task's present claim, None when there is none or it was refused."""
+    """Return the requeue order for a task's present claim, None when there is none or it was refused.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     order = transition.state.requeues.get(f"{entry.id}@{entry.claim}")
     return order if order is not None and order.status is not OrderStatus.REFUSED else None
 
@@ -251,14 +275,24 @@ def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
 
 
 def cancel_job(transition: Transition, entry: TaskEntry) -> None:
-    """Cancel a task's job through the scheduler; a record ensures that a restart repeats the request."""
+    """Cancel a task's job through the scheduler; a record ensures that a restart repeats the request.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     if entry.job_id and entry.rjms:
         transition.record(records.JobCancel(task=entry.id, job_id=entry.job_id))
         transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
 
 
 def on_job_cancelled(transition: Transition, event: JobCancelled) -> None:
-    """Handle the outcome of a job's cancellation."""
+    """Handle the outcome of a job's cancellation.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     if event.job_id not in transition.state.cancels:
         return
     if event.outcome is OrderStatus.LATER:

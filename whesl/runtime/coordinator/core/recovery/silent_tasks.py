@@ -134,7 +134,12 @@ def look(transition: Transition, entry: TaskEntry, every: float | None = None) -
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """Handle the scheduler's answer about a silent task's job. An end counts only when it is seen twice."""
+    """Handle the scheduler's answer about a silent task's job. An end counts only when it is seen twice.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     volatile = transition.state.volatile
     transition.volatile(looking=volatile.looking.without(event.task))
     entry = transition.state.tasks.get(event.task)
@@ -199,7 +204,12 @@ def _ended_silently(
 
 
 def asked_of(transition: Transition, entry: TaskEntry) -> bool:
-    """Whether a task ended by SIGTERM to its whole job, while nobody knows whether the job runs again."""
+    """Whether a task ended by SIGTERM to its whole job, and it is not known yet whether the job runs again.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
     parted = entry.parted is not None and not entry.parted.again
     return parted and requeue_orders.pending_requeue(transition, entry) is None
 

@@ -34,7 +34,12 @@ def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """Handle the scheduler's answer about the job of a task that ended by SIGTERM, or that is silent."""
+    """Handle the scheduler's answer about the job of a task that ended by SIGTERM, or that is silent.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     entry = transition.state.tasks.get(event.task)
     known = entry is not None and entry.live and entry.job_id == event.job_id
     if entry is None or not known or not silent_tasks.asked_of(transition, entry):

@@ -177,7 +177,12 @@ def advance(transition: Transition, key: str) -> None:
 
 
 def on_step_ended(transition: Transition, event: StepEnded) -> None:
-    """Handle the end of a step; a repeated event, or a step of a closed recovery, changes nothing."""
+    """Handle the end of a step; a repeated event, or a step of a closed recovery, changes nothing.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     recovery = transition.state.recoveries.get(event.recovery)
     if recovery is None or not recovery.open or event.index != recovery.done:
         return
@@ -251,7 +256,12 @@ def _fail(transition: Transition, recovery: Recovery, index: int, note: str) -> 
 
 
 def grant(transition: Transition, recovery: Recovery) -> None:
-    """Hand a recovery to its isolator: the coordinator's steps are done, or refused."""
+    """Hand a recovery to its isolator: the coordinator's steps are done, or refused.
+
+    Args:
+        transition: the present transition.
+        recovery: the recovery.
+    """
     if recovery.configuration is not None and not recovery.refused:
         new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
         configure(transition, new, because=recovery.id, tell=False)
@@ -366,7 +376,12 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
 
 
 def on_requeue_ended(transition: Transition, event: records.RequeueDone) -> None:
-    """Handle the outcome of a requeue: the scheduler accepted it, refused it, or did not answer."""
+    """Handle the outcome of a requeue: the scheduler accepted it, refused it, or did not answer.
+
+    Args:
+        transition: the present transition.
+        event: the event.
+    """
     order = transition.state.requeues.get(event.token)
     if order is None or order.status not in (OrderStatus.DECIDED, OrderStatus.BEGUN):
         return

@@ -189,7 +189,12 @@ def drop(transition: Transition, why: str) -> None:
 
 
 def about(state: State, node: str) -> bool:
-    """Whether a checkpoint is under way that was requested because of a node."""
+    """Whether a checkpoint is under way that was requested because of a node.
+
+    Args:
+        state: the task's state.
+        node: the node's name.
+    """
     return any(item.node == node for asked in state.asked for item in asked.raised.evidence)
 
 
