@@ -209,13 +209,15 @@ def test_rules_that_end_torchrun_before_it_restarts(place: Path, capsys: pytest.
     assert check(place, capsys, last, *options) == [], "it has given up by then"
 
 
-def test_nodes_without_a_spare(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (place / "run.sh").write_text(SCRIPT)
+@pytest.mark.parametrize("nodes", ["", "#SBATCH --nodes=4\n"])
+def test_nodes_without_a_spare(place: Path, capsys: pytest.CaptureFixture[str], nodes: str) -> None:
+    """A job of several nodes without a spare was called correct: its first lost node ended it."""
+    (place / "run.sh").write_text(SCRIPT.replace("\n", f"\n{nodes}", 1))
     rule = f"{DETECT}NODE DOWN\n{RECOVER}JOB NODE.REPLACE"
     options = ("--workflow", place / "run.sh", "--spares")
     assert check(place, capsys, rule, *options, "1") == []
     (found,) = check(place, capsys, rule, *options, "0")
-    assert (found["code"], "run has one node" in found["message"]) == ("ESL085", True)
+    assert (found["code"], "run has no spare" in found["message"]) == ("ESL085", True)
 
 
 def test_paths_of_a_task_are_those_of_its_environment() -> None:

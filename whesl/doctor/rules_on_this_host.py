@@ -238,13 +238,9 @@ class Surroundings:
             for unfit in self._script.undone(step, steps) if self._script is not None else ():
                 yield self._finding(*unfit)
         if self._spares == 0 and (taker := spare_step(self._spec, exception)):
-            for task in self._tasks(exception):
-                if task.nodes == 1:
-                    message = f"{task.name} has one node and no spare: none can take the place of that node"
-                    yield self._finding(
-                        "ESL085", message, "whesl run --spares 1", taker.span, taker.operation
-                    )
-                    return
+            for task in self._tasks(exception)[:1]:
+                message = f"{task.name} has no spare: no node can take the place of another"
+                yield self._finding("ESL085", message, "whesl run --spares 1", taker.span, taker.operation)
 
     def _arguments(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         """Find a working directory that is not there, and numbers of nodes that no job has."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.managers.workflow.port import FluxifyOptions, WorkflowManager, text_of
+from whesl.managers.workflow.port import FluxifyOptions, TellsScripts, WorkflowManager, text_of
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
 
@@ -71,6 +71,12 @@ class WorkflowManagerContract:
     def test_it_knows_its_own_files(self, manager: WorkflowManager, source: Path) -> None:
         assert manager.recognises(source, self.text)
         assert not any(manager.recognises(source.with_name("other"), text) for text in _OTHERS)
+
+    def test_its_scripts_are_those_of_its_steps(self, manager: WorkflowManager, source: Path) -> None:
+        steps = {task.step for task in self.read(manager, source).tasks}
+        if isinstance(manager, TellsScripts):
+            found = manager.scripts([str(source)])
+            assert (set(found), all(text.startswith("#!") for text in found.values())) == (steps, True)
 
     def test_it_reads_each_task_once(self, manager: WorkflowManager, source: Path) -> None:
         found = self.read(manager, source)

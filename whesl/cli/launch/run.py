@@ -102,7 +102,7 @@ def run(
     result = language.checked(rules, first)
     assert result.spec is not None
     spec = located(result.spec, rules.absolute().parent)
-    scripts = workflows.scripts(*sources)
+    scripts = workflows.scripts(*sources, arguments=arguments)
     warnings = rules_before_a_run.told(result, rules, first, spares, scripts, strict=strict)
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)

@@ -147,7 +147,7 @@ def unheard(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         message = f"the script ignores SIG{name} (trap ''), and so do the programs that it starts"
         yield Unfit("ESL096", message, "leave that trap out", step.span, signal)
     elif handled and name not in handled and len(script.programs) == 1:
-        message = f"{script.facts.program} handles SIG{min(handled)}, and SIG{name} ends it"
+        message = f"the program handles SIG{min(handled)}, and SIG{name} ends it"
         yield Unfit("ESL096", message, f'write "signal": "SIG{min(handled)}"', step.span, signal)
 
 

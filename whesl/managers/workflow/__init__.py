@@ -6,6 +6,7 @@ import functools
 import importlib
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -88,18 +89,21 @@ def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
     return recognise(sources[0]).read(sources, workflow=workflow)
 
 
-def scripts(*sources: str | Path) -> dict[str, str]:
+def scripts(*sources: str | Path, arguments: Sequence[str] = ()) -> dict[str, str]:
     """Return the text of each step's script, by the step's name.
 
     Where a manager does not tell scripts apart, all of its text is that of the step "".
 
     Args:
         sources: the file of a workflow, or several batch scripts.
+        arguments: the manager's own, as for its ``read``.
+
+    Raises UsageError for a file that is no workflow, or that its manager refuses.
     """
     words = [str(source) for source in sources]
     found = recognise(words[0])
     if isinstance(found, TellsScripts):
-        return found.scripts(words)
+        return found.scripts(words, arguments)
     return {"": "\n".join(text_of(file_of(word)) for word in words)}
 
 

@@ -100,11 +100,14 @@ class RemovesOlderRun(Protocol):
 class TellsScripts(Protocol):
     """Optional, on a manager whose files hold the scripts of its jobs."""
 
-    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
         """Return the text of each step's script, by the step's name, with the resource manager's lines.
 
         Args:
             sources: as for ``read``.
+            arguments: as for ``read``.
+
+        Of several jobs of a step, the first one's script counts.
         """
         ...
 

@@ -59,7 +59,7 @@ class Batch(WithoutWorkspaces):
                 )
         return Workflow(id=name, name=found[0].step, wms=self.name, root=reachable(root), tasks=tuple(tasks))
 
-    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
         """Return the scripts as they are. See the port."""
         files = [Path(scripts.split_source(source).path) for source in sources]
         return {scripts.read_script(file).step: text_of(file) for file in files}

@@ -114,12 +114,12 @@ def unprotected(plain: str, wrapped: str) -> list[str]:
     """
     found = {
         task: script.partition(f"{_BEGIN}\n")[2].partition(f"\n{_END}\n")[0]
-        for task, script in _scripts(wrapped).items()
+        for task, script in scripts(wrapped).items()
     }
-    return [task for task, script in _scripts(plain).items() if found.get(task, "").strip() != script.strip()]
+    return [task for task, script in scripts(plain).items() if found.get(task, "").strip() != script.strip()]
 
 
-def _scripts(printed: str) -> dict[str, str]:
+def scripts(printed: str) -> dict[str, str]:
     """Return the tasks' scripts in the output of ``cylc config -i [runtime]``, which indents them."""
     made: dict[str, str] = {}
     task, lines = "", iter(printed.splitlines())

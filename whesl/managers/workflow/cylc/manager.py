@@ -20,6 +20,8 @@ from whesl.model.workflow import Task, Workflow
 _STEP, _CYCLE = "@CYLC_TASK_NAME@", "@CYLC_TASK_CYCLE_POINT@"
 _UNSET = "ItemNotFoundError: "  # Cylc's error for a missing setting (cylc-flow 8.5, parsec/exceptions.py)
 _PATIENCE = 120.0  # seconds for one Cylc command
+# The beginning of Cylc's job script (cylc-flow 8.5, cylc/flow/job_file.py and etc/job.sh).
+_SHELL = "#!/bin/bash -l\nset -euo pipefail\n"
 
 
 class Cylc(OneFile):
@@ -63,6 +65,11 @@ class Cylc(OneFile):
             for point, parents in found.items()
         )
         return Workflow(id=name, name=path.parent.name, wms=self.name, root=root, tasks=tuple(tasks))
+
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
+        """Return the tasks' scripts, with the options of the shell that Cylc sets. See the port."""
+        printed = self._ask(self._file(sources).absolute(), "config", "-i", "[runtime]")
+        return {task: f"{_SHELL}{script}\n" for task, script in flow.scripts(printed).items()}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a flow with ``whesl exec`` before each script; the job names its task. See the port."""

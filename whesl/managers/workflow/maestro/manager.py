@@ -67,7 +67,7 @@ class Maestro:
             ),
         )
 
-    def scripts(self, sources: Sequence[str]) -> dict[str, str]:
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
         """Return the steps' commands behind the lines of their jobs, tokens as variables. See the port."""
         found = study.load(Path(sources[0]))
         return {step.name: _script(step, found) for step in reversed(found.steps)}

@@ -50,6 +50,12 @@ class Makeflow(OneFile):
         )
         return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
 
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
+        """Return the rules' commands. See the port."""
+        path = self._file(sources)
+        rules = graph.rules(graph.parse(self.undo(text_of(path), path), str(path)), str(path))
+        return {rule.step: f"#!/bin/sh\n{rule.command}\n" for rule in reversed(rules)}
+
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a workflow with ``whesl exec`` before each rule's command. See the port."""
         plain = self.undo(text, path)

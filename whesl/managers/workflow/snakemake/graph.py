@@ -21,7 +21,7 @@ def described(dag: Any, default: str) -> dict[str, Any]:
         default: the shell of rules that name none.
 
     A job has ``rule``, ``wildcards`` (their values), ``shell`` ('' for a rule without ``shell:``),
-    ``checkpoint`` and ``parents``, which are indexes of the list.
+    ``command``, ``checkpoint`` and ``parents``, which are indexes of the list.
     """
     jobs = [job for job in dag.jobs if dag.needrun(job) and not job.is_norun]
     index = {job: number for number, job in enumerate(jobs)}
@@ -32,6 +32,7 @@ def described(dag: Any, default: str) -> dict[str, Any]:
                 "rule": job.rule.name,
                 "wildcards": [str(value) for value in job.wildcards],
                 "shell": (job.resources.get("shell_exec") or default) if job.is_shell else "",
+                "command": _command(job),
                 "checkpoint": job.is_checkpoint,
                 "parents": sorted(index[parent] for parent in dag.dependencies[job] if parent in index),
             }
@@ -41,6 +42,14 @@ def described(dag: Any, default: str) -> dict[str, Any]:
             f"{rule}:{name}={value.raw}" for rule, found in own.items() for name, value in found.items()
         ],
     }
+
+
+def _command(job: Any) -> str:
+    """Return a job's shell command, "" where it has none or names what is known only when it runs."""
+    try:
+        return job.shellcmd or ""
+    except Exception:  # the Snakefile's own functions may raise anything
+        return ""
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     wildcards: tuple[str, ...]
     shell: str
+    command: str
     checkpoint: bool
     parents: tuple[int, ...]
 
@@ -90,6 +91,15 @@ class Snakemake(OneFile):
             if job.shell
         )
         return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
+
+    def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
+        """Return the rules' commands, for bash with the options that Snakemake sets. See the port."""
+        found = _ask(self._program(os.environ), self._file(sources).absolute(), arguments).jobs
+        made = {}
+        for job in reversed([each for each in found if each.command]):
+            options = "set -euo pipefail\n" if Path(job.shell).name == "bash" else ""
+            made[job.rule] = f"#!{job.shell}\n{options}{job.command}\n"
+        return made
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return the text with a comment, from which ``start`` makes the tasks' shells. See the port."""
