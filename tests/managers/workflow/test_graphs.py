@@ -228,7 +228,9 @@ def test_any_command_of_makeflow_comes_back_as_it_was(commands: list[str]) -> No
 
 
 def job(rule: str, *wildcards: str, shell: str = "/bin/bash", parents: tuple[int, ...] = ()) -> snakemake.Job:
-    return snakemake.Job(rule=rule, wildcards=wildcards, shell=shell, command="", checkpoint=False, parents=parents)
+    return snakemake.Job(
+        rule=rule, wildcards=wildcards, shell=shell, command="", checkpoint=False, parents=parents
+    )
 
 
 def test_snakemakes_expression_names_the_shell_that_was_written_for_the_job() -> None:
