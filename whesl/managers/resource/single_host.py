@@ -86,7 +86,14 @@ class HostAllocation:
         return HostStep(started)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's process groups."""
+        """Send a signal to the step's process groups.
+
+        Args:
+            step: a step from ``launch``; its tasks that have ended get no signal.
+            signum: the signal's number.
+
+        Raises UsageError for a step of a resource manager.
+        """
         if not isinstance(step, HostStep):
             raise UsageError(f"not a step of this machine: {step!r}")
         step.send(signum)
@@ -100,7 +107,12 @@ class HostAllocation:
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return no variables: launchers see this machine as it is."""
+        """Return no variables: launchers see this machine as it is.
+
+        Args:
+            active: not used: this machine is the only node.
+            base: not used.
+        """
         return {}
 
     def release(self, node: str) -> bool:

@@ -24,6 +24,12 @@ class WithoutWorkspaces:
     ) -> Configuration:
         """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created.
 
+        Args:
+            workflow: not used.
+            step: the recovery step.
+            raised: not used.
+            configuration: the task's configuration, which is returned unchanged.
+
         Raises RefusedError for any other step.
         """
         if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:

@@ -119,7 +119,12 @@ class LocalScheduler:
         return sum(view.name in chosen.nodes and node_state(view) == "idle" for view in answer.nodes)
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send a signal to its script. An unknown job is no error."""
+        """Cancel a job, or send a signal to its script. An unknown job is no error.
+
+        Args:
+            job_id: the id of a job, of an array's element (``12_3``), or of an array for all its elements.
+            signal: a signal's number, which a job that does not run ignores; None ends the job for good.
+        """
         message: Message = protocol.Cancel(job=job_id)
         if signal is not None:
             message = protocol.SendSignal(job=job_id, number=signal, batch=True, steps=False)
@@ -151,7 +156,14 @@ class LocalScheduler:
                 self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment on the job's record, after the mark that carries its submission token."""
+        """Write a comment on the job's record, after the mark that carries its submission token.
+
+        Args:
+            job_id: the job's id.
+            comment: any text; behind a token, its line breaks become spaces.
+
+        Raises RefusedError for an unknown job.
+        """
         found = self._ask(protocol.ListJobs(jobs=(job_id,)), protocol.Jobs).jobs
         if not found:
             raise RefusedError(f"there is no job {job_id}")
@@ -160,7 +172,14 @@ class LocalScheduler:
         self._ask(protocol.UpdateJob(job=job_id, comment=text), protocol.Done)
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node."""
+        """Drain a node. Return True: every user of the cluster has the right to.
+
+        Args:
+            node: the node's name.
+            reason: a text for people, which ``nodes`` shows; "whesl" stands in place of an empty one.
+
+        Raises RefusedError for an unknown node.
+        """
         return self._update_node(node, "drain", reason or "whesl")
 
     def unmark_node(self, node: str) -> bool:
@@ -237,6 +256,13 @@ class LocalAllocation:
 
         This process asks the nodes directly, so that neither the server nor srun has to live. A node that
         received SIGKILL for a step does not start that step later.
+
+        Args:
+            step: a step from ``launch``; an ended one gets SIGKILL alone, for tasks that outlived its srun.
+            signum: the signal's number.
+
+        Returns when all nodes have answered, or after NODE_TIMEOUT seconds. Raises UsageError for a step of
+        another resource manager.
         """
         if not isinstance(step, LocalStep):
             raise UsageError(f"not a step of the local resource manager: {step!r}")
@@ -296,7 +322,12 @@ class LocalAllocation:
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that make ``active`` look like the whole allocation."""
+        """Return the variables that make ``active`` look like the whole allocation.
+
+        Args:
+            active: the nodes in use, in the order of ranks.
+            base: the script's environment, which prevails over the environment that the job began with.
+        """
         return for_nodes(active, {**self._environ, **base})
 
     def release(self, node: str) -> bool:
@@ -314,7 +345,12 @@ class LocalAllocation:
         return True
 
     def remark(self, task: str, text: str) -> None:
-        """Write a line about a task into the job's comment, in place of the task's earlier line."""
+        """Write a line about a task into the job's comment, in place of the task's earlier line.
+
+        Args:
+            task: the task's id.
+            text: the line, which begins with the task's id; dropped where the comment would become too long.
+        """
         if comment := remarked(self._job().comment, task, text):
             message = protocol.UpdateJob(job=self._job_id, comment=comment)
             self._ask(message, protocol.Done)

@@ -152,6 +152,12 @@ class FluxAllocation:
         """Send a signal to the step's processes on every living node; SIGKILL also goes to its ``flux exec``.
 
         Returns before the signal has arrived, since a silent node that is not yet lost delays the command.
+
+        Args:
+            step: a step from ``launch``; an ended one gets SIGKILL alone, for processes that outlived it.
+            signum: the signal's number.
+
+        Raises UsageError for a step of another resource manager, RefusedError when flux cannot be started.
         """
         if not isinstance(step, FluxStep):
             raise UsageError(f"not a step of Flux: {step!r}")
@@ -203,7 +209,12 @@ class FluxAllocation:
         return gone if isinstance(gone, bool) else None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes."""
+        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes.
+
+        Args:
+            active: the nodes in use; the shim keeps steps off the allocation's other nodes.
+            base: not used: the variables depend on the instance alone.
+        """
         ranks, used = self._ranks(), frozenset(active)
         return {
             INSTANCE: self._environ["FLUX_URI"],
@@ -269,7 +280,16 @@ class FluxAllocation:
         )
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Raise an exception on this allocation's job; return False for an instance that is no job."""
+        """Raise an exception on this allocation's job; return False for an instance that is no job.
+
+        Args:
+            kind: the exception's type (Flux RFC 21).
+            severity: 0 (Flux ends the job) to 7.
+            note: one line for people, which ``flux job eventlog`` shows.
+            once: do nothing where the job's eventlog already has an exception of this kind and note.
+
+        Raises the port's errors.
+        """
         job = self.describe().job_id
         if not job:
             return False

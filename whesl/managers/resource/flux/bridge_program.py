@@ -150,6 +150,10 @@ class ApiEnd(FarEnd):
         """Poke a broker until it answers, at most INSIST times.
 
         A message to a connection whose other end has just died gets no answer; the next poke fails.
+
+        Args:
+            rank: the broker's rank.
+            done: is called once, with whether the broker can be reached; never where no poke gets an answer.
         """
         state = {"answered": False, "sent": 0}
 
@@ -201,6 +205,11 @@ class ApiEnd(FarEnd):
 
         The instance sends its owner the events of all nodes and jobs. Another user gets those of ``job``
         alone, and learns by pokes which brokers have ended.
+
+        Args:
+            since: seconds since the epoch, after which events count.
+            ranks: the brokers to poke, also for the owner; empty for no pokes.
+            job: id of the client's own job where that is one of this instance's, else empty.
         """
         begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
         if self.attribute("security.owner") != str(os.getuid()):

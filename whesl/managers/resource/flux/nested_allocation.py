@@ -198,7 +198,14 @@ class InnerFlux:
         return self._outer.launch(request)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to one of WHESL's steps."""
+        """Send a signal to one of WHESL's steps, which run outside the instance.
+
+        Args:
+            step: a step from ``launch``, so one of the outer resource manager.
+            signum: the signal's number.
+
+        Raises the errors of the outer allocation's ``signal``.
+        """
         self._outer.signal(step, signum)
 
     def release(self, node: str) -> bool:
@@ -211,7 +218,12 @@ class InnerFlux:
             self._outer.forbid_requeue()
 
     def remark(self, task: str, text: str) -> None:
-        """Write a line about a task into the outer resource manager's record of the job."""
+        """Write a line about a task into the outer resource manager's record of the job.
+
+        Args:
+            task: the task's id.
+            text: the line, which begins with the task's id; dropped where the outer one keeps no comments.
+        """
         if isinstance(self._outer, TakesRemarks):
             self._outer.remark(task, text)
 
@@ -242,7 +254,15 @@ class InnerFlux:
         return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the outer manager's variables for the nodes in use, and the instance's address."""
+        """Return the outer manager's variables for the nodes in use, and the instance's address.
+
+        Args:
+            active: the nodes in use, in the order of ranks.
+            base: the environment of the script, for the outer manager's variables.
+
+        The address is left out where the instance could not be started, or has ended. Until the instance is
+        ready, a further variable lets ``flux`` wait for it.
+        """
         found = self._outer.launch_environment(active, base)
         if self._instance.failed:
             return found

@@ -159,7 +159,14 @@ class FluxScheduler:
         return {job: flux_command_output.job_record(info, names, lost) for job, info in found.items()}
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1))."""
+        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1)).
+
+        Args:
+            job_id: the job's id, in any form of Flux's; an unknown job counts as ended.
+            signal: a signal's number; None ends the job for good.
+
+        Raises RefusedError for another user's job, and where Flux refuses although the job has not ended.
+        """
         try:
             self._bridge.call("cancel", job=job_id, signal=signal or 0)
         except FluxRefusedError as error:
@@ -209,7 +216,14 @@ class FluxScheduler:
         return len(flux_command_output.free_ranks(answer["seen"], answer["configuration"], partition))
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node; a node that is drained already keeps its reason."""
+        """Drain a node; a node that is drained already keeps its reason.
+
+        Args:
+            node: the node's name; Flux drains the broker of that name.
+            reason: a text for the administrator, made one line; "whesl" stands in place of an empty one.
+
+        Returns False when this user lacks the right. Raises RefusedError for an unknown node.
+        """
         return self._change("drain", node, reason=" ".join(reason.split()) or "whesl")
 
     def unmark_node(self, node: str) -> bool:

@@ -74,7 +74,14 @@ def mpi_flavour(real: str) -> str:
 
 
 def printed(real: str, option: str) -> str:
-    """Return what a launcher prints for an option such as ``--help``; "" for one that cannot be asked."""
+    """Return what a launcher prints for an option such as ``--help``; "" for one that cannot be asked.
+
+    Args:
+        real: path of the launcher itself, not of WHESL's shim.
+        option: the one argument that it gets.
+
+    The launcher's standard error does not count. A launcher without an answer within ten seconds gives "".
+    """
     import subprocess
 
     try:

@@ -20,7 +20,14 @@ _UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
 def records_of(job: str, run: Run) -> list[dict[str, str]]:
-    """Return the records of a job and of its steps in the accounting, those of earlier runs first."""
+    """Return the records of a job and of its steps in the accounting, those of earlier runs first.
+
+    Args:
+        job: the job's id; that of an array gives the records of all its elements.
+        run: runs ``sacct``.
+
+    A record has sacct's fields by their names. A site without accounting, or a failed ``sacct``, gives none.
+    """
     for fields in (_FIELDS, _FIELDS[:-_SINCE_23_11]):
         try:
             text = run("sacct", "-n", "-P", "-D", "-j", job, f"--format={','.join(fields)}")

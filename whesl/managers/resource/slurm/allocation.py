@@ -95,6 +95,13 @@ class SlurmAllocation:
 
         Returns before the signal has arrived: scancel waits ten seconds for a node that is silent but not yet
         down.
+
+        Args:
+            step: a step from ``launch``; where Slurm does not know it yet, the signal goes to its srun.
+            signum: the signal's number; to an ended srun's step, only SIGKILL is sent.
+
+        Raises UsageError for a step of another resource manager, and the port's errors; before
+        CouldNotObserveError, the signal has gone to the step's srun.
         """
         if not isinstance(step, SlurmStep):
             raise UsageError(f"not a step of Slurm: {step!r}")
@@ -274,7 +281,16 @@ class SlurmAllocation:
         return kept
 
     def grow(self, count: int, name: str, wait: float) -> Growth:
-        """Get further nodes by a second job that is merged into this one (``Grows``)."""
+        """Get further nodes by a second job that is merged into this one (``Grows``).
+
+        Args:
+            count: the number of further nodes.
+            name: the second job's name, by which a repeated call finds the job of an interrupted one.
+            wait: seconds that salloc waits for the nodes at most.
+
+        Raises RefusedError with the reason where Slurm's settings rule that out, for a heterogeneous job, and
+        where no nodes came within the time; the port's other errors.
+        """
         if self._components:
             raise RefusedError("a heterogeneous job gets no further nodes")
         if why := job_growth.refusal(cluster_settings(self._commands), changeable=self._changeable_after()):

@@ -186,7 +186,7 @@ class SlurmScheduler:
         )
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send a signal to its batch script."""
+        """Cancel a job, or send a signal to its batch script. See the port."""
         options = () if signal is None else (f"--signal={signal}", "--batch")
         with contextlib.suppress(NoSuchJobError):
             self._commands.run("scancel", *options, job_id)
@@ -201,7 +201,13 @@ class SlurmScheduler:
         A user may raise a job's time and memory only while the job is pending: after its old run is over, and
         before the hold of the requeued job is lifted.
         The job's output files are copied where Slurm may truncate them (``kept_output``).
-        Slurm refuses a requeue of a job with ``Requeue=0``.
+
+        Args:
+            job_id: the job's id; a pending job gets the limits without a requeue.
+            limits: ``Limits()`` changes none. A refusal of another number of nodes is not told.
+
+        Returns why the job keeps its old limits, "" where it does not. Raises RefusedError for an unknown job
+        and for one with ``Requeue=0``.
         """
         record = self.jobs([job_id]).get(job_id)
         if record is None:
@@ -367,7 +373,7 @@ class SlurmScheduler:
         )
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node; with ReturnToService=2, a living node would undo the state ``down`` at once."""
+        """Drain a node: with ReturnToService=2, a living node would undo ``down`` at once. See the port."""
         return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
 
     def unmark_node(self, node: str) -> bool:

@@ -363,7 +363,12 @@ def _time(text: str) -> float:
 
 
 def hosts_of(text: str, command: str) -> tuple[str, ...]:
-    """Return the nodes of a list in Slurm's notation. Raises CouldNotObserveError for another text."""
+    """Return the nodes of a list in Slurm's notation. Raises CouldNotObserveError for another text.
+
+    Args:
+        text: the list, such as ``n[01-03],n07``; Slurm's words for no nodes, such as ``(null)``, give none.
+        command: the command that printed it, for the message.
+    """
     if text in ("(null)", "n/a", "N/A", "None"):
         return ()
     try:
@@ -375,7 +380,12 @@ def hosts_of(text: str, command: str) -> tuple[str, ...]:
 def rows(output: str, width: int, command: str) -> Iterable[list[str]]:
     """Return the rows, of ``width`` fields, that a command printed for ``-O`` with ``SEPARATOR``.
 
-    Raises CouldNotObserveError for another output.
+    Args:
+        output: what it printed, without a heading; ``SEPARATOR`` ends each field, also a row's last.
+        width: the number of fields in a row.
+        command: the command's name, for the message.
+
+    Raises CouldNotObserveError, while the rows are read, for another output.
     """
     fields = output.split(SEPARATOR)
     if fields[-1].strip() or (len(fields) - 1) % width:

@@ -38,7 +38,12 @@ class SubmissionCommand(Protocol):
         return reply_kind(reason) is Reply.LATER
 
     def element(self, job: str, index: str) -> str:
-        """Return the id of an element of a job array."""
+        """Return the id of an element of a job array.
+
+        Args:
+            job: the array's id, as ``job`` returned it.
+            index: the element's number in the array, such as ``7``.
+        """
         return f"{job}_{index}"
 
 

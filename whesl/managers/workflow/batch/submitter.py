@@ -40,7 +40,12 @@ class Submitter(Protocol):
         ...
 
     def element(self, job: str, index: str) -> str:
-        """Return the id of an element of a job array."""
+        """Return the id of an element of a job array.
+
+        Args:
+            job: the array's id, as ``submit`` returned it.
+            index: the element's number in the array, which is its task's instance.
+        """
         return f"{job}_{index}"
 
 

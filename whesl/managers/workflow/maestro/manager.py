@@ -148,7 +148,17 @@ class Maestro:
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out WMS FILESYSTEM.REPLACE, the only WMS step for a running Maestro."""
+        """Carry out WMS FILESYSTEM.REPLACE, the only WMS step for a running Maestro.
+
+        Args:
+            workflow: the study's tasks, whose workspaces that do not exist yet get their new places.
+            step: names the new root in its arguments (``filesystem_replacement.replace_filesystem``).
+            raised: tells the failed task, whose own workspace stays as it is.
+            configuration: the failed task's configuration, which is returned unchanged.
+
+        Raises RefusedError for any other step, and where no new root can be used; TransientError where the
+        new root is full.
+        """
         if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
             raise RefusedError(
                 f"Maestro cannot carry out {step.resource}.{step.operation}",
