@@ -81,6 +81,10 @@ def address_of(name: str | None) -> Address | None:
 def ask_job(name: str | None, message: messages.ToCoordinator) -> messages.Reply:
     """Send a message to the coordinator of ``address_of`` and return the answer.
 
+    Args:
+        name: the job's name, as of ``address_of``.
+        message: the message.
+
     Raises:
         UsageError: the job has no coordinator.
         TransientError: the coordinator does not answer.

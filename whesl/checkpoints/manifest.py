@@ -196,7 +196,16 @@ def measured(directory: Path) -> dict[str, float]:
 
 
 def checksum(path: Path, offset: int = 0, most: int | None = None) -> tuple[int, int]:
-    """Return the size and CRC-32 (by zlib) of a file's content from ``offset`` on, at most ``most`` bytes."""
+    """Return the size in bytes and the CRC-32 (by zlib) of a file's content, or of a part of it.
+
+    Args:
+        path: the file.
+        offset: byte at which the part begins.
+        most: largest number of bytes of the part; None for all up to the file's end.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
     size = crc = 0
     with path.open("rb") as file:
         file.seek(offset)
@@ -252,6 +261,10 @@ def _offsets(shares: list[Part]) -> list[int]:
 def begin(directory: Path, number: int) -> None:
     """Make and mark the directory of a checkpoint that begins or is continued.
 
+    Args:
+        directory: directory of all checkpoints, made where it does not exist.
+        number: the checkpoint's number.
+
     Raises:
         OSError: the directory cannot be made.
     """
@@ -279,6 +292,10 @@ def _since_begun(beside: Path) -> float:
 def clear(directory: Path, number: int) -> None:
     """Remove the files of a checkpoint that was given up; its directory stays for ranks that still write.
 
+    Args:
+        directory: directory of all checkpoints.
+        number: the checkpoint's number; the files of a whole checkpoint stay.
+
     Raises:
         OSError: a file cannot be removed.
     """
@@ -291,7 +308,11 @@ def clear(directory: Path, number: int) -> None:
 
 
 def remove_unfinished(directory: Path, before: int) -> None:
-    """Remove checkpoints with numbers below ``before`` that never became whole.
+    """Remove checkpoints that never became whole.
+
+    Args:
+        directory: directory of all checkpoints.
+        before: checkpoints with this number or a larger one stay.
 
     Raises:
         OSError: the directory could not be read.

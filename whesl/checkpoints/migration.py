@@ -34,7 +34,11 @@ class Migration:
 
     @classmethod
     def of_options(cls, command: str | None, theta: float | None) -> Migration:
-        """Return the migration for two options: a command in shell syntax, and its seconds.
+        """Return the migration for two options.
+
+        Args:
+            command: the command in shell syntax; None without the option.
+            theta: seconds that a migration takes, before the first measurement; None without the option.
 
         Raises:
             UsageError: one option is given without the other, or the command cannot be parsed.

@@ -100,7 +100,12 @@ class Page:
         return self._words[word]
 
     def put(self, word: int, value: int) -> None:
-        """Set a word of the header."""
+        """Set a word of the header.
+
+        Args:
+            word: index of the word, such as ``TARGET``; a word has eight bytes.
+            value: an integer from 0 to 2**64 - 1.
+        """
         self._words[word] = value
 
     def ranks(self) -> Iterator[Slot]:

@@ -73,7 +73,12 @@ class Writing:
         return ""
 
     def slow(self, unwritten: Sequence[Slot], now: float) -> tuple[int, ...]:
-        """Return the ranks that still write after ``arrival`` seconds, only once."""
+        """Return the ranks that still write after ``arrival`` seconds; nothing at each further call.
+
+        Args:
+            unwritten: ranks whose part is not durable.
+            now: seconds of the monotonic clock.
+        """
         if self._told or not unwritten or now - self._began <= self.arrival:
             return ()
         self._told = True

@@ -75,6 +75,10 @@ def folder(name: str) -> Path:
 def publish(home: Path, address: Address) -> None:
     """Write the address for agents and the command line.
 
+    Args:
+        home: the job's private directory, as ``folder`` returns it.
+        address: the coordinator's address, which replaces an earlier coordinator's.
+
     Raises:
         OSError: the file cannot be written.
     """

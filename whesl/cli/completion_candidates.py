@@ -1,6 +1,8 @@
 """Candidates for a shell's completion: workflows, tasks, nodes, schedulers, clouds, runs.
 
 No function here may fail or print, since the user is in the middle of a line, or start a process.
+click calls each public function with three arguments: the context of the incomplete command line, with the
+options read so far; the parameter that is completed; and the begin of the word, '' for none.
 """
 
 from __future__ import annotations

@@ -45,7 +45,15 @@ class LazyGroup(click.Group):
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
+        """Import and return a command; None for an unknown one.
+
+        Args:
+            ctx: click's context, which is not used.
+            cmd_name: the command's name, as the user typed it.
+
+        Raises:
+            WheslError: a library of the group's extra is not installed.
+        """
         if cmd_name not in self.table:
             return None
         with self._library_needed():
@@ -83,12 +91,22 @@ class LazyGroup(click.Group):
             raise missing(error, f"whesl {self.name}", self.extra) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands in the help, without importing the commands."""
+        """Write the list of commands in the help, without importing the commands.
+
+        Args:
+            ctx: click's context, which is not used.
+            formatter: the writer of the help, which gets a section with a line for each command.
+        """
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands (without importing them) and options that complete an incomplete word."""
+        """Return the commands (without importing them) and options that complete an incomplete word.
+
+        Args:
+            ctx: click's context of the incomplete command line.
+            incomplete: the begin of the word.
+        """
         from click.shell_completion import CompletionItem
 
         found = [
@@ -101,7 +119,18 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error for an unknown one suggests similar names."""
+        """Find a command; the error for an unknown one suggests similar names.
+
+        Args:
+            ctx: click's context; while a shell completes a line, an unknown command is no error.
+            args: the words after the group's own options, of which the first is the command's name.
+
+        Returns:
+            The command's name, the command, and the remaining words.
+
+        Raises:
+            click.UsageError: there is no such command.
+        """
         unknown = bool(args) and args[0] not in self.table and not args[0].startswith("-")
         if unknown and not ctx.resilient_parsing:
             import difflib  # slow to import, and rarely needed

@@ -35,7 +35,12 @@ COLUMNS = (
 
 
 def cells(case: Case, offer: Offer) -> tuple[str, ...]:
-    """Return an offer as the texts of a row, in the order of ``COLUMNS``."""
+    """Return an offer as the texts of a row, in the order of ``COLUMNS``.
+
+    Args:
+        case: the inputs of planning, whose prices name the currency.
+        offer: the offer for one deadline.
+    """
     plan, currency = offer.plan, case.prices.currency
     length = plan.schedule.deadline - plan.schedule.start
     alone, saves = "-", "-"

@@ -53,7 +53,15 @@ def moment(text: str, now: float) -> float:
 
 
 def moments(text: str, now: float) -> tuple[float, ...]:
-    """Return deadlines separated by commas. Raises UsageError that names each wrong deadline."""
+    """Return deadlines in seconds since the epoch.
+
+    Args:
+        text: deadlines as ``moment`` reads them, separated by commas.
+        now: seconds since the epoch.
+
+    Raises:
+        UsageError: a deadline is wrong; the message names each wrong one.
+    """
     found, wrong = [], []
     for part in text.split(","):
         try:

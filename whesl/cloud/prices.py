@@ -90,7 +90,12 @@ def load(path: Path | None = None) -> PriceList:
 
 
 def parse(text: str, path: str) -> PriceList:
-    """Return the prices of a text. Raises UsageError as ``load``."""
+    """Return the prices of a text. Raises UsageError as ``load``.
+
+    Args:
+        text: the content of a price file, which is TOML.
+        path: the file's name for error messages; nothing is read from it.
+    """
     return _prices(Document(path, text, _HINT))
 
 

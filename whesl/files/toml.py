@@ -102,7 +102,12 @@ class Document:
         return form(**values) if len(self.errors) == before else None
 
     def rows(self, form: type[Form], table: str) -> list[Form | None]:
-        """Return the rows of an array of tables, None for one with errors."""
+        """Return the rows of an array of tables, None for one with errors; all errors are noted.
+
+        Args:
+            form: the record of one row.
+            table: the array's name; an array that the file does not have has no rows.
+        """
         given = self.values.get(table, [])
         if not isinstance(given, list):
             self.wrong(f"{table} has to be written as [[{table}]]", table)

@@ -69,11 +69,27 @@ def _is_special(path: Path) -> bool:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a whole file. Arguments and errors as of ``whole``."""
+    """Write a whole file.
+
+    Args:
+        path: the file; its directory is made.
+        data: the file's content.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
     with whole(path) as file:
         file.write(data)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole file as UTF-8. Arguments and errors as of ``whole``."""
+    """Write a whole file as UTF-8.
+
+    Args:
+        path: the file; its directory is made.
+        text: the file's content.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
     write_bytes(path, text.encode())

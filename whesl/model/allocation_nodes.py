@@ -28,9 +28,15 @@ class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.active, *self.spares, *self.lost)
 
     def replace(self, suspect: str, *, avoid: frozenset[str] = frozenset()) -> NodeSet:
-        """Return the set with the first spare that is not in ``avoid`` in the suspect's place.
+        """Return the set with the first suitable spare in the suspect's place.
 
-        Raises LookupError when no spare is left, KeyError when the suspect is not in use.
+        Args:
+            suspect: name of a node in use, which counts as lost afterwards.
+            avoid: names of the nodes that are not taken, although they are spare.
+
+        Raises:
+            LookupError: no spare is suitable: all are in ``avoid`` or of another component, or none is left.
+            KeyError: the suspect is not in use.
         """
         if suspect not in self.active:
             raise KeyError(suspect)

@@ -62,6 +62,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """Return ``present`` with the differences between ``base`` and this configuration applied to it.
 
         Path rules, variables and excluded nodes count one by one, added or taken away; other fields whole.
+
+        Args:
+            base: the configuration that this one was made from.
+            present: what ``base`` has become meanwhile by other changes.
         """
         if present.says_the_same(base):
             return self

@@ -81,17 +81,32 @@ def workflows(home: Path) -> Path:
 
 
 def workflow(home: Path, workflow_id: str) -> Path:
-    """Return a workflow's directory."""
+    """Return a workflow's directory.
+
+    Args:
+        home: the WHESL home.
+        workflow_id: the workflow's id, which is the name of its directory.
+    """
     return workflows(home) / workflow_id
 
 
 def workflow_file(home: Path, workflow_id: str) -> Path:
-    """Return the file that holds a workflow as it was registered."""
+    """Return the file that holds a workflow as it was registered.
+
+    Args:
+        home: the WHESL home.
+        workflow_id: the workflow's id, which is the name of its directory.
+    """
     return workflow(home, workflow_id) / "workflow.json"
 
 
 def submissions(home: Path, workflow_id: str) -> Path:
-    """Return the directory of a workflow's submissions to the scheduler."""
+    """Return the directory of a workflow's submissions to the scheduler.
+
+    Args:
+        home: the WHESL home.
+        workflow_id: the workflow's id, which is the name of its directory.
+    """
     return workflow(home, workflow_id) / "submissions"
 
 

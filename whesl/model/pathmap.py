@@ -39,7 +39,12 @@ class PathMap(msgspec.Struct, frozen=True):
     def with_rule(self, old: str, new: str) -> PathMap:
         """Return this map with a rule added, older rules that lead into ``old`` extended to ``new``.
 
-        Raises ValueError for relative or equal paths.
+        Args:
+            old: absolute path of a directory or file before it moved; a rule for the same path is replaced.
+            new: absolute path after the move.
+
+        Raises:
+            ValueError: a path is relative or contains ``..``, or both are equal.
         """
         old, new = _clean(old), _clean(new)
         if old == new:
@@ -134,7 +139,12 @@ def normal(path: str) -> str:
 
 
 def below(root: str, path: str) -> bool:
-    """Whether a path is a root or lies in it; both as ``normal`` returns them."""
+    """Whether a path is a root or lies in it.
+
+    Args:
+        root: an absolute path, as ``normal`` returns it.
+        path: the examined path, in the same form.
+    """
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 

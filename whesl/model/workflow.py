@@ -121,7 +121,13 @@ def downstream(children: Mapping[str, Sequence[str]], task_id: str) -> tuple[str
 
 
 def job_matches(patterns: tuple[str, ...], step: str, name: str) -> bool:
-    """Whether an exception's ``JOB [...]`` list covers a task, by its step's or its own name (globs)."""
+    """Whether an exception's ``JOB [...]`` list covers a task, by its step's or its own name.
+
+    Args:
+        patterns: the list's globs, in which upper and lower case differ.
+        step: name of the task's step.
+        name: the task's own name.
+    """
     return any(fnmatch.fnmatchcase(step, p) or fnmatch.fnmatchcase(name, p) for p in patterns)
 
 

@@ -66,7 +66,13 @@ def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
-    """Return the new state and the commands after one event; see ``steps``."""
+    """Return the new state and the commands after one event; see ``steps``.
+
+    Args:
+        state: the state before the event.
+        event: the event.
+        now: seconds of a monotonic clock.
+    """
     return steps(state, [event], now)
 
 

@@ -65,7 +65,12 @@ def begin(kept: tuple[Kept, ...]) -> Vote:
 
 
 def joined(vote: Vote, ranks: int) -> tuple[Vote, list[str]]:
-    """Return the vote after a node has reported the program's number of ranks (0 for unknown)."""
+    """Return the vote after a node has reported the program's number of ranks, and sentences for the log.
+
+    Args:
+        vote: the vote before the report.
+        ranks: number of the program's ranks; 0 for unknown, which changes nothing.
+    """
     if ranks <= 0 or ranks == vote.ranks:
         return vote, []
     vote = replace(vote, ranks=ranks)
@@ -74,7 +79,14 @@ def joined(vote: Vote, ranks: int) -> tuple[Vote, list[str]]:
 
 
 def verified(vote: Vote, node: str, answer: Answer) -> tuple[Vote, list[str]]:
-    """Return the vote after a node's ranks have verified a checkpoint, or have withdrawn their answers."""
+    """Return the vote after a node's answer for a checkpoint, and sentences for the log.
+
+    Args:
+        vote: the vote before the answer.
+        node: the node's name.
+        answer: what the node's ranks have found, which replaces the node's earlier answer. A node whose
+            ranks have withdrawn their answers sends smaller numbers.
+    """
     return _count(replace(vote, answers={**vote.answers, node: answer}))
 
 

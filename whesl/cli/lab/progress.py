@@ -53,7 +53,7 @@ class Bars:
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Begin a stage."""
+        """Begin a stage, whose bar is removed at its end. See ``Progress``."""
         if not self._under_way:
             self._bars.start()
         self._under_way += 1
@@ -85,7 +85,7 @@ class Lines:
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Begin a stage."""
+        """Begin a stage, whose time left is printed at most every ten seconds. See ``Progress``."""
         begun = last = self._clock()
         done = 0.0
 

@@ -111,7 +111,15 @@ def menu(
 
 
 def check(case: Case, deadlines: Sequence[float]) -> None:
-    """Refuse deadlines that no plan can meet. Raises UsageError that names all of them."""
+    """Refuse deadlines that no plan can meet.
+
+    Args:
+        case: the inputs of planning; deadlines count from its start.
+        deadlines: seconds since the epoch.
+
+    Raises:
+        UsageError: a deadline is outside the planned range or shorter than the critical path; all are named.
+    """
     shortest, path = critical_path(case.paces)
     wrong = []
     for deadline in deadlines:

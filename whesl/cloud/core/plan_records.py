@@ -245,7 +245,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     copied: float = 0.0
 
     def of(self, stage: str, platform: str) -> Measurement | None:
-        """Return the entry of a stage on a platform, or None."""
+        """Return the entry of a stage on a platform; None where the profile has none.
+
+        Args:
+            stage: the stage's name.
+            platform: the platform's name.
+        """
         for entry in self.measurements:
             if entry.stage == stage and entry.platform == platform:
                 return entry

@@ -51,7 +51,12 @@ def sample(workflow: Workflow, platforms: tuple[Platform, ...]) -> tuple[Sample,
 
 
 def sized(workflow: Workflow, measured: Profile) -> Workflow:
-    """Return a workflow with measured data sizes; stages without a measurement keep their sizes."""
+    """Return a workflow with measured data sizes; stages without a measurement keep their sizes.
+
+    Args:
+        workflow: the workflow, with the sizes that its description states.
+        measured: the profile; a stage's size is the mean over its measured tasks on all platforms.
+    """
     made = []
     for stage in workflow.stages:
         own = [one for one in measured.measurements if one.stage == stage.name and one.count]

@@ -81,7 +81,12 @@ def build(
 
 
 def cost_rank(pace: Pace, prices: PriceList) -> float:
-    """Return one task's cost (3.3): storage, output transfer, and the cheapest execution in the cloud."""
+    """Return one task's cost (3.3): storage, output transfer, and the cheapest execution in the cloud.
+
+    Args:
+        pace: the stage's speed, which also names the platform on which a task costs least.
+        prices: the cloud's prices; the cost is in their currency.
+    """
     stage = pace.stage
     size = (stage.input_bytes + stage.output_bytes) / 1e9
     storage = size * prices.stored + stage.input_bytes / 1e9 * prices.read

@@ -93,7 +93,15 @@ class Slots(NamedTuple):
 
 
 def slots(window: Window, seconds: float) -> Slots:
-    """Return a stage's slots: as many as fit one after the other into its window."""
+    """Return a stage's slots: as many as fit one after the other into its window.
+
+    Args:
+        window: the stage's window, in seconds after the schedule's start.
+        seconds: shortest length of a slot, which is a task's run time; at least ``SHORTEST`` counts.
+
+    Returns:
+        At least one slot. All slots have the same length and fill the window.
+    """
     span = window.end - window.start
     count = max(1, int(span / max(seconds, SHORTEST) + 1e-9))
     return Slots(np.asarray(window.start + span / count * np.arange(count), np.float64), span / count)

@@ -67,14 +67,14 @@ def paces(
 ) -> tuple[Pace, ...]:
     """Return each stage's speed.
 
-        Args:
-            workflow: the workflow.
-            profile: complete, as by ``whesl.cloud.core.profile_estimation.complete``.
-            prices: the cloud's prices.
-            cluster: the platform of the cluster's nodes; None for a plan in the cloud alone.
+    Args:
+        workflow: the workflow.
+        profile: complete, as by ``whesl.cloud.core.profile_estimation.complete``.
+        prices: the cloud's prices.
+        cluster: the platform of the cluster's nodes; None for a plan in the cloud alone.
 
-        Raises:
-    UsageError: no platform can run some stage; the message names all of them.
+    Raises:
+        UsageError: no platform can run some stage; the message names all of them.
     """
     found, without = [], []
     for number, stage in enumerate(workflow.stages):

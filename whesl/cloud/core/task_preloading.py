@@ -8,7 +8,12 @@ from whesl.cloud.core.plan_records import Domain
 
 
 def load(queued: float, executors: float) -> float:
-    """Return a domain's load for a stage: queued tasks for each executor."""
+    """Return a domain's load for a stage: queued tasks for each executor, infinity without an executor.
+
+    Args:
+        queued: number of the stage's tasks that wait in the domain.
+        executors: number of the domain's executors for the stage.
+    """
     return queued / executors if executors > 0 else math.inf
 
 
@@ -54,5 +59,10 @@ def split(
 
 
 def may_take_over(queued: int, executors: int) -> bool:
-    """Return whether the other domain's idle executors may take a queued task: the load exceeds 1."""
+    """Return whether the other domain's idle executors may take a queued task: the load exceeds 1.
+
+    Args:
+        queued: number of the stage's tasks that wait in the domain that would give a task away.
+        executors: number of that domain's executors for the stage.
+    """
     return queued > 0 and load(queued, executors) > 1

@@ -201,6 +201,12 @@ def free_nodes(forecast: FreeForecast, ranks: NDArray[np.float64]) -> NDArray[np
 
 
 def at_quantile(forecast: FreeForecast, quantile: float, hours: int) -> tuple[float, ...]:
-    """Return the free nodes of each hour at one quantile."""
+    """Return the free nodes of each hour at one quantile.
+
+    Args:
+        forecast: the quantiles of free nodes in each hour.
+        quantile: probability that no more nodes are free, from 0 to 1; 0.5 is the median.
+        hours: number of hours, from the forecast's first hour on; it is the length of the result.
+    """
     found = free_nodes(forecast, np.full((1, hours), quantile))
     return tuple(float(nodes) for nodes in found[0])

@@ -48,7 +48,13 @@ class OtherCluster:
         return bool(self._store.run(made))
 
     def put(self, run: str, directory: Path, names: Sequence[str]) -> None:
-        """Copy input files of ``directory`` into a run's directory on the other cluster."""
+        """Copy input files of ``directory`` into a run's directory on the other cluster.
+
+        Args:
+            run: the run's token, which is the name of its directory.
+            directory: the task's directory on this cluster.
+            names: paths of the files relative to ``directory``, which they keep on the other cluster.
+        """
         self._store.run(f"mkdir -p -- {shlex.quote(self._store.path(f'{run}/work'))}")
         for name in names:
             self._store.put(directory / name, f"{run}/work/{name}")
@@ -106,7 +112,13 @@ class OtherCluster:
         return int(said) if said.strip() else None
 
     def output(self, run: str, stream: str, since: int) -> bytes:
-        """Return at most a MiB of a run's stdout or stderr, beginning at the byte ``since``."""
+        """Return at most a MiB of a run's output; nothing while the task has written no more.
+
+        Args:
+            run: the run's token.
+            stream: ``stdout`` or ``stderr``.
+            since: offset in bytes at which the result begins; 0 is the stream's begin.
+        """
         file = shlex.quote(self._store.path(f"{run}/{stream}"))
         return self._store.run(f"if test -f {file}; then tail -c +{since + 1} {file} | head -c {_MOST}; fi")
 
@@ -117,7 +129,13 @@ class OtherCluster:
         return sorted(line.removeprefix("./") for line in said.splitlines())
 
     def get(self, run: str, name: str, target: Path) -> Digest:
-        """Copy a file of a run to this cluster, whole or not at all."""
+        """Copy a file of a run to this cluster, whole or not at all; return the copy's digest.
+
+        Args:
+            run: the run's token.
+            name: path relative to the task's directory, as ``written`` returns it.
+            target: path on this cluster.
+        """
         return self._store.get(f"{run}/work/{name}", target)
 
     def remove(self, run: str) -> None:

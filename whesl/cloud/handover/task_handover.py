@@ -68,7 +68,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cluster(Protocol):
-    """The calls to the other cluster, which ``other_cluster.OtherCluster`` implements."""
+    """The calls to the other cluster, which ``other_cluster.OtherCluster`` implements and describes."""
 
     def claim(self, run: str) -> bool: ...
     def put(self, run: str, directory: Path, names: Sequence[str]) -> None: ...

@@ -165,7 +165,7 @@ class Ec2Provider:
         return [Offer(kind=kind, market=Market.SPOT, hourly=least[kind]) for kind in kinds if kind in least]
 
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
-        """Return how many instances of each kind the account's quotas of vCPUs allow.
+        """Return how many instances of each kind the account's quotas of vCPUs allow. See the port.
 
         A quota covers all kinds of its families together, and all instances of the account.
         """

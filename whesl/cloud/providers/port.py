@@ -138,7 +138,12 @@ class TellsLimits(Protocol):
     """A provider that knows how many instances an account may have."""
 
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
-        """Return how many instances of each kind may run at once, leaving out kinds without a known limit."""
+        """Return how many instances of each kind may run at once, leaving out kinds without a known limit.
+
+        Args:
+            kinds: names of the instance types.
+            market: spot or on demand; a provider may limit both separately.
+        """
         ...
 
 

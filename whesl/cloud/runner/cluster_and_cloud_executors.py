@@ -129,7 +129,7 @@ class SchedulerSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the jobs' states; a job that the scheduler surely does not have is gone."""
+        """Query the jobs' states; a job that the scheduler surely does not have is gone. See ``Side``."""
         handles = [handle for _, handle, _ in executors if handle]
         records = self._scheduler.jobs(handles)
         found = {}
@@ -144,7 +144,7 @@ class SchedulerSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Cancel the job."""
+        """Cancel the job. See ``Side``."""
         if not handle:
             record = self._scheduler.find(known_as)
             handle = record.id if record is not None else ""
@@ -196,7 +196,10 @@ class ProviderSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the run's instances; one that is not shown is gone ``UNSEEN`` seconds after its end time."""
+        """Query the run's instances. See ``Side``.
+
+        An instance that is not shown is gone ``UNSEEN`` seconds after its end time.
+        """
         handles = {known_as: handle for known_as, handle, _ in executors}
         shown: dict[str, Instance] = {}
         ended: list[str] = []
@@ -226,7 +229,7 @@ class ProviderSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Terminate the instance."""
+        """Terminate the instance. See ``Side``."""
         if not handle:
             instance = self._provider.find(known_as)
             handle = instance.id if instance is not None else ""

@@ -28,17 +28,34 @@ class Context:
         self._told: dict[str, tuple[float, float]] = {}
 
     def write(self, record: r.Record, now: float) -> None:
-        """Write a record, and apply it to the state."""
+        """Write a record, and apply it to the state.
+
+        Args:
+            record: the record.
+            now: the record's time, seconds since the epoch.
+        """
         self.records.append(record)
         self.ready += self.state.take(record, now)
 
     def trouble(self, what: str, why: str, now: float) -> None:
-        """Record that something fails, or works again (``why`` empty); once for each reason."""
+        """Record that something fails, or works again; once for each reason.
+
+        Args:
+            what: what fails, in words; the same words stand for the same trouble.
+            why: the reason; '' where it works again.
+            now: seconds since the epoch.
+        """
         if self.state.troubles.get(what, "") != why:
             self.write(r.Trouble(what=what, why=why, over=not why), now)
 
     def end(self, executor: Executor, why: str, now: float) -> None:
-        """End an executor; the order is repeated until the executor has ended."""
+        """End an executor; the order is repeated until the executor has ended.
+
+        Args:
+            executor: the executor; repeated calls give the order again after ``END_AGAIN`` seconds.
+            why: the reason, which is recorded with the first order.
+            now: seconds since the epoch.
+        """
         if executor.state is not ExecutorState.ENDING:
             self.write(r.ExecutorSeen(id=executor.id, state=ExecutorState.ENDING, why=why), now)
         first, last = self._told.get(executor.id, (now, -END_AGAIN))
@@ -56,7 +73,13 @@ class Context:
             self.trouble(_ending(executor), why, now)
 
     def gone(self, executor: Executor, seen: r.ExecutorSeen | r.ExecutorRefused, now: float) -> None:
-        """Record that an executor is gone."""
+        """Record that an executor is gone, and that the trouble of ending it is over.
+
+        Args:
+            executor: the executor.
+            seen: the record of its end, or of the refusal to start it.
+            now: seconds since the epoch.
+        """
         self.write(seen, now)
         self.trouble(_ending(executor), "", now)
 

@@ -27,11 +27,11 @@ class DirectoryStore:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a local file into the storage."""
+        """Copy a local file into the storage. See the port."""
         return self._copied(source, self.path(name), None)
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file of the storage to a local path."""
+        """Copy a file of the storage to a local path. See the port."""
         path = self.path(name)
         if not path.is_file():
             raise missing(name, self.name)
@@ -47,7 +47,7 @@ class DirectoryStore:
             raise CouldNotObserveError(f"{self.path(name)} cannot be read: {error.strerror}") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file."""
+        """Write a small file. See the port."""
         path = self.path(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

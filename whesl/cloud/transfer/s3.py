@@ -57,7 +57,7 @@ class S3Store:
         self.name = f"s3://{bucket}/{self._prefix}"
 
     def put(self, source: Path, name: str) -> Digest:
-        """Upload a local file and read the object back."""
+        """Upload a local file and read the object back. See the port."""
         sent = digest_of(source)
         key = self._key(name)
         with self._explained(f"{source} cannot be copied to {self.name}"):
@@ -77,7 +77,10 @@ class S3Store:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Download an object to a local path; a broken download is resumed if the object is unchanged."""
+        """Download an object to a local path. See the port.
+
+        A broken download is resumed if the object is unchanged.
+        """
         key = self._key(name)
         with self._explained(f"{name} cannot be copied from {self.name}"):
             head = self._head(key)
@@ -113,7 +116,7 @@ class S3Store:
             return self._read_back(self._key(name))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small object."""
+        """Write a small object. See the port."""
         digest = Digest(size=len(content), sha256=hashlib.sha256(content).hexdigest())
         with self._explained(f"{self.name}/{name} cannot be written"):
             self._put(self._key(name), content, digest)

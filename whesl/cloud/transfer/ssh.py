@@ -76,7 +76,7 @@ class SshStore:
         ]
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a local file to the other host and compare the copy's checksum."""
+        """Copy a local file to the other host and compare the copy's checksum. See the port."""
         sent = digest_of(source)
         path = self.path(name)
         self.run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
@@ -88,7 +88,7 @@ class SshStore:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file to a local path and compare its checksum with the other host's."""
+        """Copy a file to a local path and compare its checksum with the other host's. See the port."""
         sent = expected or self.digest(name)
         if sent is None:
             raise missing(name, self.name)
@@ -108,7 +108,7 @@ class SshStore:
         return Digest(size=int(words[0]), sha256=words[1]) if len(words) >= 2 else None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file."""
+        """Write a small file. See the port."""
         path = self.path(name)
         directory, fresh = os.path.dirname(path), f"{path}.whesl-new"  # noqa: PTH120 - as above
         self.run(

@@ -62,14 +62,30 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write(path: Path, record: object) -> None:
-    """Write a record whole, or not at all."""
+    """Write a record whole, or not at all.
+
+    Args:
+        path: the file; an existing one is replaced.
+        record: any value that msgspec encodes as JSON.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     file_retry.write(fresh, msgspec.json.encode(record))
     fresh.replace(path)
 
 
 def write_once(path: Path, record: object) -> None:
-    """Write a record unless there is one already."""
+    """Write a record unless there is one already.
+
+    Args:
+        path: the file; an existing one stays as it is, also when another process writes it at the same time.
+        record: any value that msgspec encodes as JSON.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     file_retry.write(fresh, msgspec.json.encode(record))
     try:

@@ -81,7 +81,15 @@ class Guest:
                 os.kill(watchdog, signal.SIGKILL)
 
     def end(self, reason: EndReason, spared: set[int]) -> None:
-        """Kill all processes on the node, and record the instance's end."""
+        """Kill all processes on the node, and record the instance's end.
+
+        Args:
+            reason: the reason of the end; an end that is recorded already keeps its reason.
+            spared: ids of processes that are not killed, besides this process.
+
+        Raises:
+            TransientError: some process does not die.
+        """
         instance_processes.kill(self._cluster, self._started.node, str(self._directory), spared)
         write_once(self._directory / "ended.json", Ended(time=time.time(), reason=reason))
 

@@ -130,7 +130,12 @@ class ProcessProvider:
         return [offer for offer in self.settings.prices if offer.kind in kinds]
 
     def revoke(self, known_as: str, notice: float) -> None:
-        """Revoke a spot instance after ``notice`` seconds."""
+        """Revoke a spot instance; an instance that is being revoked keeps its time.
+
+        Args:
+            known_as: the instance's id.
+            notice: seconds from now to the revocation.
+        """
         write_once(self._instances / known_as / "revoke", time.time() + notice)
 
     def lose(self, known_as: str) -> None:

@@ -53,6 +53,13 @@ class Mean(NamedTuple):
 
 
 def mean_of(run: Callable[[int], Measures], seeds: Sequence[int], advance: Callable[[float], None]) -> Mean:
+    """Return the means of a simulation's measures over some seeds.
+
+    Args:
+        run: simulates with a seed and returns the measures.
+        seeds: the seeds, at least one.
+        advance: called with 1 after each run.
+    """
     found = []
     begun = time.process_time()
     for seed in seeds:
@@ -89,6 +96,13 @@ def by_policy(
 
 
 def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:
+    """Return a row of the table of ``COLUMNS``.
+
+    Args:
+        problem: name of the problem, such as one of ``SCENARIOS``.
+        policy: name of the policy.
+        mean: the policy's measures in the problem.
+    """
     return [problem, policy, mean.runs, *mean[:6], mean.seconds]
 
 

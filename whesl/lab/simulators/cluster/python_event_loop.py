@@ -208,14 +208,27 @@ class Machine:
         return self._attempts()
 
     def release(self, attempt: int, now: float) -> None:
-        """Free the nodes of an attempt that ends now."""
+        """Free the nodes of an attempt that ends now.
+
+        Args:
+            attempt: index of the running attempt.
+            now: the time in seconds, on the clock of the workload.
+        """
         nodes = self.running.remove(attempt)
         self.end[attempt] = now
         self.free[nodes] = True
         self.free_count += len(nodes)
 
     def fault(self, node: int, now: float, *, up: bool) -> None:
-        """Take a node out of service, and kill the job on it, or bring the node back."""
+        """Take a node out of service, and kill the job on it, or bring the node back.
+
+        A killed job waits again, with the work since its last checkpoint still to do.
+
+        Args:
+            node: index of the node.
+            now: the time in seconds, on the clock of the workload.
+            up: whether the node comes back.
+        """
         if not up:
             running = self.running.view()
             at = np.flatnonzero(running.nodes == node)
@@ -235,7 +248,14 @@ class Machine:
         self.free_count += 1 if up else -1
 
     def start_job(self, at: int, job: int, nodes: NDArray[np.int64], now: float) -> None:
-        """Start the job at the index ``at`` of the queue on free nodes."""
+        """Start a waiting job on free nodes.
+
+        Args:
+            at: index of the job in the queue's tables.
+            job: index of the job in the workload.
+            nodes: indices of the free nodes that the job gets, shape (nodes,).
+            now: the time in seconds, on the clock of the workload.
+        """
         self.free[nodes] = False
         self.free_count -= len(nodes)
         attempt = len(self.job)
