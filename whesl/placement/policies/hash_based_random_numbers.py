@@ -7,7 +7,12 @@ from whesl.prediction.numba_jit import jit
 
 @jit
 def mix(state: int, value: int) -> int:
-    """Return a 32-bit hash of two numbers, each bit of which depends on all bits ("lowbias32")."""
+    """Return a 32-bit hash of two numbers, each bit of which depends on all bits ("lowbias32").
+
+    Args:
+        state: a seed or the hash so far, a number of 32 bits.
+        value: the next number of the event, 0 or more; its lowest 32 bits count.
+    """
     h = (state * 48271 + value + 1) & 0xFFFFFFFF
     h ^= h >> 16
     h = (h * 0x21F0AAAD) & 0xFFFFFFFF

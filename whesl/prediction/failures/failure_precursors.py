@@ -176,6 +176,7 @@ class Signed(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Name the sign that raises the hazard, and the base predictor's reason. See ``ArrayPredictor``."""
         plain = self.base.explain(node, start, duration, known).evidence
         factor, which = self.holding(np.array([node]), np.array([known]))
         if which[0] < 0:

@@ -86,12 +86,28 @@ class Law:
 
 
 def exponential(duration: Floats, failed: Flags) -> Law:
-    """Fit an exponential distribution: its mean is the sum of all times divided by the number of failures."""
+    """Fit an exponential distribution: its mean is the sum of all times divided by the number of failures.
+
+    Args:
+        duration: observed times in seconds, above 0.
+        failed: whether a failure ended each time; at least one did.
+
+    Returns:
+        The law with its mean, in seconds. ``fit`` checks the arguments.
+    """
     return Law("exponential", (float(duration.sum() / failed.sum()),))
 
 
 def weibull(duration: Floats, failed: Flags) -> Law:
-    """Fit a Weibull distribution: the shape is the likelihood equation's root, the scale follows from it."""
+    """Fit a Weibull distribution: the shape is the likelihood equation's root, the scale follows from it.
+
+    Args:
+        duration: observed times in seconds, above 0.
+        failed: whether a failure ended each time; the times to failure have at least two values.
+
+    Returns:
+        The law with its shape and its scale, in seconds. ``fit`` checks the arguments.
+    """
     top = duration.max()
     ratio = duration / top
     logs = np.log(ratio)
@@ -107,7 +123,15 @@ def weibull(duration: Floats, failed: Flags) -> Law:
 
 
 def log_normal(duration: Floats, failed: Flags) -> Law:
-    """Fit a log-normal distribution: in closed form without censoring, else by Nelder and Mead's method."""
+    """Fit a log-normal distribution: in closed form without censoring, else by Nelder and Mead's method.
+
+    Args:
+        duration: observed times in seconds, above 0.
+        failed: whether a failure ended each time; the times to failure have at least two values.
+
+    Returns:
+        The law with mean and standard deviation of the logarithm of seconds. ``fit`` checks the arguments.
+    """
     logs = np.log(duration)
     mean, deviation = float(logs[failed].mean()), max(float(logs[failed].std()), 1e-3)
     if failed.all():
@@ -141,7 +165,16 @@ def product_limit(duration: Floats, failed: Flags) -> tuple[Floats, Floats]:
 
 
 def kaplan_meier(duration: Floats, failed: Flags) -> Law:
-    """Fit Kaplan and Meier's curve: its cumulative hazard is linear between quantiles."""
+    """Fit Kaplan and Meier's curve: its cumulative hazard is linear between quantiles.
+
+    Args:
+        duration: observed times in seconds, above 0.
+        failed: whether a failure ended each time; the times to failure have at least two values.
+
+    Returns:
+        The law with the ages of its knots, in seconds, and the cumulative hazard at each. ``fit`` checks the
+        arguments.
+    """
     times, survival = product_limit(duration, failed)
     at_risk = len(duration) - np.searchsorted(np.sort(duration), times, side="left")
     enough = max(2, int((at_risk >= _AT_RISK).sum()))

@@ -70,7 +70,12 @@ class Features:
         self.group_start = history.start[order]
 
     def last_change(self, node: NDArray[Any], time: Floats) -> Floats:
-        """Return when each node last failed, recovered, or came into service; arguments: see ``table``."""
+        """Return when each node last failed, recovered, or came into service, in seconds.
+
+        Args:
+            node: indices of nodes, shape (questions,).
+            time: time of each question in seconds, shape (questions,); changes at or before it are known.
+        """
         return np.maximum(self._latest_back(node, time)[0], self._latest_failure(node, time))
 
     def _latest_failure(self, node: NDArray[Any], time: Floats) -> Floats:

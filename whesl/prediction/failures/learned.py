@@ -140,6 +140,7 @@ class LearnedPredictor(ArrayPredictor):
         return node.astype(np.int64), time
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Name the two features that change the rate most, with their effects. See ``ArrayPredictor``."""
         asked = self._moment(np.array([node]), np.array([known]))
         row = self._features.table(np.array([node]), asked)
         changed = np.repeat(row, len(COLUMNS) + 1, axis=0)

@@ -171,7 +171,9 @@ def skill(probability: Floats, failed: Flags, base: float | Floats) -> float:
 def log_loss(probability: Floats, failed: Flags) -> float:
     """Return the mean negative log-likelihood in nats; answers are clipped to 1e-6 from 0 and 1.
 
-    Arguments: see ``brier``.
+    Args:
+        probability: the answers, from 0 to 1, shape (questions,).
+        failed: whether the failure asked about happened, shape (questions,).
     """
     kept = np.clip(probability, 1e-6, 1.0 - 1e-6)
     return float(-np.mean(np.where(failed, np.log(kept), np.log1p(-kept))))
@@ -180,7 +182,11 @@ def log_loss(probability: Floats, failed: Flags) -> float:
 def ranking(probability: Floats, failed: Flags) -> float:
     """Return the area under the ROC curve: how often a failing node has the higher answer; 0.5 is chance.
 
-    Arguments: see ``brier``. NaN where all or none fail.
+    The result is NaN where all or none fail.
+
+    Args:
+        probability: the answers, from 0 to 1, shape (questions,).
+        failed: whether the failure asked about happened, shape (questions,).
     """
     # Differences below 1e-10 are rounding errors.
     _, inverse, counts = np.unique(np.round(probability, 10), return_inverse=True, return_counts=True)
@@ -210,7 +216,13 @@ class Calibration(NamedTuple):
 
 
 def calibration(probability: Floats, failed: Flags, bins: int = 10) -> Calibration:
-    """Return the calibration of answers. Arguments: see ``brier``; equal answers share a bin."""
+    """Return the calibration of answers. Equal answers share a bin.
+
+    Args:
+        probability: the answers, from 0 to 1, shape (questions,).
+        failed: whether the failure asked about happened, shape (questions,).
+        bins: largest number of bins; equal answers and few questions make fewer.
+    """
     if not len(probability):
         return Calibration(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), 0.0)
     probability = np.round(probability, 10)  # smaller differences are rounding errors
@@ -227,7 +239,11 @@ def calibration(probability: Floats, failed: Flags, bins: int = 10) -> Calibrati
 def best_threshold(probability: Floats, failed: Flags) -> float:
     """Return the threshold with the highest F1 over questions, or 1 when no failure followed any of them.
 
-    Arguments: see ``brier``; callers find the threshold on past questions and use it for future ones.
+    Callers find the threshold on past questions and use it for future ones.
+
+    Args:
+        probability: the answers, from 0 to 1, shape (questions,).
+        failed: whether the failure asked about happened, shape (questions,).
     """
     if not failed.any():
         return 1.0

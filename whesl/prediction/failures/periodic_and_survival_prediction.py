@@ -65,6 +65,7 @@ class Filtered(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Name the period of an expected failure, else give the survival reason. See ``ArrayPredictor``."""
         name = self.history.called(node)
         for cycle, phases in zip(self.found.get(node, ()), self.periodic.get(node, ()), strict=True):
             seen = phases[phases <= known]

@@ -60,10 +60,24 @@ class Predictor(Protocol):
         """
 
     def will_fail(self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None) -> Flags:
-        """Return whether the predictor expects a failure in the interval. Arguments: see ``probability``."""
+        """Return whether the predictor expects a failure in the interval.
+
+        Args:
+            node: indices of nodes.
+            start: start of the interval, in seconds.
+            duration: length of the interval, in seconds.
+            known: failures after this time are not used, in seconds; None for ``start``.
+        """
 
     def explain(self, node: int, start: float, duration: float, known: float | None = None) -> Prediction:
-        """Return the prediction for one node, with its evidence. Arguments: see ``probability``."""
+        """Return the prediction for one node, with its evidence.
+
+        Args:
+            node: the node's index.
+            start: start of the interval, in seconds.
+            duration: length of the interval, in seconds.
+            known: failures after this time are not used, in seconds; None for ``start``.
+        """
 
     def observe(self, failures: History) -> Predictor:
         """Return the same predictor over a longer history; its fitted parameters do not change.

@@ -352,7 +352,16 @@ def column(
 
 
 def number(meta: dict[str, Any], name: str) -> float:
-    """Return a finite number from a file's facts. Errors: see ``column``."""
+    """Return a finite number from a file's facts.
+
+    Args:
+        meta: the file's JSON facts by name.
+        name: the fact's name, as the error gives it.
+
+    Raises:
+        ValueError: the fact is not a number, or not a finite one.
+        KeyError: the fact is missing.
+    """
     value = meta[name]
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{name} is not a number")
@@ -360,7 +369,16 @@ def number(meta: dict[str, Any], name: str) -> float:
 
 
 def whole(meta: dict[str, Any], name: str) -> int:
-    """Return a count from a file's facts. Errors: see ``column``."""
+    """Return a count from a file's facts.
+
+    Args:
+        meta: the file's JSON facts by name.
+        name: the fact's name, as the error gives it.
+
+    Raises:
+        ValueError: the fact is not a whole number from 0 to ``_MOST``.
+        KeyError: the fact is missing.
+    """
     value = meta[name]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
         raise ValueError(f"{name} is not a number of nodes")
@@ -368,7 +386,16 @@ def whole(meta: dict[str, Any], name: str) -> int:
 
 
 def text(meta: dict[str, Any], name: str) -> str:
-    """Return a short text from a file's facts. Errors: see ``column``."""
+    """Return a short text from a file's facts.
+
+    Args:
+        meta: the file's JSON facts by name.
+        name: the fact's name, as the error gives it.
+
+    Raises:
+        ValueError: the fact is not a text, or is longer than 1000 characters.
+        KeyError: the fact is missing.
+    """
     value = meta[name]
     if not isinstance(value, str) or len(value) > 1000:
         raise ValueError(f"{name} is not a short text")

@@ -65,6 +65,7 @@ class Recency(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Say how long ago the node last failed or came back. See ``ArrayPredictor``."""
         mine = self.history.node == node
         told = [*self.history.start[mine & (self.history.start <= known)].tolist()]
         told += self.history.end[mine & (self.history.end <= known)].tolist()

@@ -82,6 +82,7 @@ class Survival(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Give the node's uptime, its number of failures and its law. See ``ArrayPredictor``."""
         law = self.fitted.laws[self.fitted.law[node]]
         mine = self.history.node == node
         past = self.history.start[mine & (self.history.start <= known)]

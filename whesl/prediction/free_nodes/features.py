@@ -116,16 +116,34 @@ class Recent:
         self.share = np.where(hours.covered, hours.least / hours.capacity, np.nan)
 
     def back(self, hour: int, lag: int) -> float:
-        """Return the least free share of the hour that began ``lag`` hours before."""
+        """Return the least free share of the hour that began ``lag`` hours before; NaN where it is not known.
+
+        Args:
+            hour: index of an hour in the history.
+            lag: number of hours; the history's first hour is ``hour`` hours before.
+        """
         return float(self.share[hour - lag]) if hour >= lag else np.nan
 
     def last(self, hour: int, count: int) -> Floats:
-        """Return the known least free shares of the ``count`` hours before an hour."""
+        """Return the known least free shares of the ``count`` hours before an hour.
+
+        Args:
+            hour: index of an hour in the history.
+            count: number of hours; fewer are there at the history's begin.
+
+        Returns:
+            The shares in the order of time, without those that are not known: shape (known hours,).
+        """
         found = self.share[max(0, hour - count) : hour]
         return np.asarray(found[~np.isnan(found)])
 
     def median(self, hour: int, days: int) -> float:
-        """Return the median least free share of the days before an hour; NaN when none is known."""
+        """Return the median least free share of the days before an hour; NaN when none is known.
+
+        Args:
+            hour: index of an hour in the history.
+            days: number of days of 24 hours each.
+        """
         found = self.last(hour, 24 * days)
         return float(np.median(found)) if len(found) else np.nan
 

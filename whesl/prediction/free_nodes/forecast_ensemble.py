@@ -150,6 +150,10 @@ def baselines(model: Model, rows: Rows) -> dict[str, Floats]:
 
     ``persistence`` is the number of free nodes at the moment; ``last hour`` is the least of the hour before
     it.
+
+    Args:
+        model: the fitted model, whose medians are the baselines ``median`` and ``climatology``.
+        rows: features of the moments at which the forecasts are made.
     """
     shape = (len(rows.time), HOURS)
     return {

@@ -136,7 +136,12 @@ def text_of(chains: Sequence[Chain], comment: str = "") -> str:
 
 
 def save(chains: Sequence[Chain], path: Path, comment: str = "") -> None:
-    """Write a file of chains; it gets its name only when it is complete on disk. Arguments: see ``text_of``.
+    """Write a file of chains; it gets its name only when it is complete on disk.
+
+    Args:
+        chains: the chains, which are written in this order.
+        path: the file, which is replaced where it exists.
+        comment: comment lines at the begin of the file, without their number signs.
 
     Raises:
         WheslError: the file cannot be written.

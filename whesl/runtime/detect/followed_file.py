@@ -223,7 +223,14 @@ class Group:
         self._left: deque[tuple[str, tuple[int, int], Known]] = deque(maxlen=LEFT)
 
     def leave(self, path: str, identity: tuple[int, int], known: Known) -> None:
-        """Remember a content of a path by its inode and marks."""
+        """Remember a content of a path by its inode and marks; ``LEFT`` contents at most are kept.
+
+        Args:
+            path: the path under which the content was read.
+            identity: device and inode of the file.
+            known: the content's marks, with the offset in bytes up to which it was read; 0: nothing is
+                remembered.
+        """
         if known.offset:
             self._left.append((path, identity, known))
 

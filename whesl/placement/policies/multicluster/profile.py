@@ -41,7 +41,12 @@ def empty(clusters: int, room: int) -> Profiles:
 
 @jit
 def roomy(profiles: Profiles, room: int) -> Profiles:
-    """Return profiles with room for at least ``room`` steps of each cluster."""
+    """Return profiles with room for at least ``room`` steps of each cluster; the same where they suffice.
+
+    Args:
+        profiles: steps of each cluster, which are copied to larger arrays where the room is too small.
+        room: number of steps of a cluster; new arrays get twice as much.
+    """
     clusters, present = profiles.time.shape
     if room <= present:
         return profiles
@@ -54,7 +59,14 @@ def roomy(profiles: Profiles, room: int) -> Profiles:
 
 @jit
 def reset(profiles: Profiles, cluster: int, now: float, capacity: int) -> None:
-    """Set a cluster's profile to ``capacity`` free processors from ``now`` on, in seconds."""
+    """Set a cluster's profile to ``capacity`` free processors from ``now`` on, in seconds.
+
+    Args:
+        profiles: steps of each cluster, which are changed.
+        cluster: the cluster's index.
+        now: begin of the only step, in seconds.
+        capacity: number of free processors.
+    """
     profiles.steps[cluster] = 1
     profiles.time[cluster, 0] = now
     profiles.free[cluster, 0] = capacity
@@ -62,7 +74,14 @@ def reset(profiles: Profiles, cluster: int, now: float, capacity: int) -> None:
 
 @jit
 def copied(profiles: Profiles, source: int, target: Profiles, cluster: int) -> None:
-    """Copy the steps of cluster ``source`` to ``cluster`` of other profiles, which have room for them."""
+    """Copy the steps of cluster ``source`` to ``cluster`` of other profiles, which have room for them.
+
+    Args:
+        profiles: the steps to copy from.
+        source: index of the cluster in ``profiles``.
+        target: profiles that are changed, with room for all steps of the source.
+        cluster: index of the cluster in ``target``.
+    """
     count = profiles.steps[source]
     target.steps[cluster] = count
     for i in range(count):
@@ -72,7 +91,13 @@ def copied(profiles: Profiles, source: int, target: Profiles, cluster: int) -> N
 
 @jit
 def forget(profiles: Profiles, cluster: int, now: float) -> None:
-    """Drop the steps of a cluster's profile that ended by ``now``, in seconds."""
+    """Drop the steps of a cluster's profile that ended by ``now``; the last step stays.
+
+    Args:
+        profiles: steps of each cluster, which are changed.
+        cluster: the cluster's index.
+        now: the current time, in seconds.
+    """
     over = 0
     while over + 1 < profiles.steps[cluster] and profiles.time[cluster, over + 1] <= now:
         over += 1

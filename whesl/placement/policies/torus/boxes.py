@@ -71,7 +71,12 @@ def torus(x: int, y: int, z: int) -> Torus:
 
 @jit
 def bases(dims: tuple[int, int, int], edges: NDArray[np.int64]) -> tuple[int, int, int]:
-    """Return the number of different bases of a box with given edges along each dimension."""
+    """Return the number of different bases of a box with given edges along each dimension.
+
+    Args:
+        dims: number of nodes along each dimension.
+        edges: edges of the box, shape (3,).
+    """
     a, b, c = edges
     x, y, z = dims
     return (1 if a == x else x), (1 if b == y else y), (1 if c == z else z)
@@ -97,7 +102,13 @@ def fill(dims: tuple[int, int, int], box: NDArray[np.int64], nodes: NDArray[np.b
 
 @jit
 def holds(dims: tuple[int, int, int], box: NDArray[np.int64], node: int) -> bool:
-    """Return whether a box of a torus of ``dims`` nodes holds a node."""
+    """Return whether a box of a torus holds a node.
+
+    Args:
+        dims: number of nodes along each dimension.
+        box: base and edges of the box, shape (6,).
+        node: the node's index.
+    """
     x, y, z = dims
     k = node % z
     j = (node // z) % y
@@ -124,7 +135,12 @@ def apart(length: int, one: int, edge: int, other: int, extent: int) -> bool:
 
 
 def members(geometry: Torus, box: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the nodes of a box, ascending."""
+    """Return the indices of the nodes of a box, ascending.
+
+    Args:
+        geometry: the torus of the box.
+        box: base and edges of the box, shape (6,).
+    """
     flags = np.zeros(geometry.nodes, dtype=np.bool_)
     fill(geometry.dims, box, flags, True)
     return np.flatnonzero(flags)

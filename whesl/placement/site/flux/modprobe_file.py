@@ -52,7 +52,15 @@ def text(options: Options) -> str:
 
 
 def difference(file: Path, new: str) -> str:
-    """Return the change of a file to new content as a unified diff, "" for no change. Raises WheslError."""
+    """Return the change of a file to new content as a unified diff, "" for no change.
+
+    Args:
+        file: path of the configuration file; a missing file counts as empty.
+        new: the content that an installation writes.
+
+    Raises:
+        WheslError: the file cannot be read.
+    """
     before = _read(file)
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), new.splitlines(keepends=True), str(file), f"{file} (new)"

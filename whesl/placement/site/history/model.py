@@ -134,6 +134,10 @@ class SiteModel:
 def save(model: SiteModel, path: Path) -> None:
     """Write a model to a file; the file gets its name only when it is complete on disk.
 
+    Args:
+        model: the site's predictor with its origin and scores.
+        path: the file, which is replaced where it exists.
+
     Raises:
         WheslError: the file cannot be written.
     """

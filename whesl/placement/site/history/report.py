@@ -69,7 +69,12 @@ def lines(scored: Scored) -> list[str]:
 
 
 def table(rolled: Rolled, chosen: str) -> Table:
-    """Return the table of scores with one row for each predictor; the chosen predictor is marked."""
+    """Return the table of scores with one row for each predictor; the chosen predictor is marked.
+
+    Args:
+        rolled: the scores of each predictor on the last weeks.
+        chosen: name of the chosen predictor.
+    """
     columns = (
         *("predictor", "Brier", "skill %", "from %", "to %", "over recency %", "in hindsight %", "AUC"),
         *("calibration error", "precision", "recall", "alarms", "false for a right one"),
@@ -96,7 +101,12 @@ def table(rolled: Rolled, chosen: str) -> Table:
 
 
 def figures(rolled: Rolled, chosen: str) -> list[Figure]:
-    """Return figures of calibration and lead times of the chosen predictor."""
+    """Return figures of calibration and lead times of the chosen predictor.
+
+    Args:
+        rolled: the scores of each predictor on the last weeks.
+        chosen: name of the chosen predictor, one of the scored ones.
+    """
     one = {chosen: rolled.scores[chosen]}
     return drawn(one, one)
 
@@ -133,7 +143,12 @@ def page(found: SiteHistory, scored: Scored) -> Page:
 
 
 def summary(found: SiteHistory, done: Scored) -> dict[str, Any]:
-    """Return the scores' figures, ready for JSON. Arguments: see ``page``."""
+    """Return the scores' figures, ready for JSON.
+
+    Args:
+        found: the history from the site's records.
+        done: the scores.
+    """
     history, rolled, chosen = found.history, done.rolled, done.chosen
     return {
         "nodes": history.nodes,

@@ -62,7 +62,15 @@ class Hook:
         return Plan((*self._hook.remove_lines(), *resources))
 
     def install(self, plan: Plan, options: Options) -> None:
-        """Make the changes of an installation. Raises WheslError; the same call goes on where it stopped."""
+        """Make the changes of an installation; after an error, the same call goes on where it stopped.
+
+        Args:
+            plan: the changes, from ``plan_install`` with the same options.
+            options: the hook's configuration.
+
+        Raises:
+            WheslError: the server refuses a change.
+        """
         self._hook.carry_out(plan.lines, _encoded(options))
 
     def remove(self, plan: Plan) -> list[str]:

@@ -281,7 +281,12 @@ def marked(comment: str) -> str | None:
 
 
 def same(listed: str, names: Collection[str]) -> bool:
-    """Return whether a mark's host list has exactly these names; an invalid list does not."""
+    """Return whether a mark's host list has exactly these names; an invalid list does not.
+
+    Args:
+        listed: host list in the form of Slurm, as ``marked`` returns it.
+        names: names of the nodes that the job's exclude list has.
+    """
     try:
         return frozenset(expand(listed)) == frozenset(names)
     except ValueError:

@@ -112,7 +112,15 @@ class Cluster:
         return True
 
     def weigh(self, nodes: Sequence[str], weight: int) -> None:
-        """Set the weight of nodes with one command. Raises WheslError when the command fails."""
+        """Set the weight of nodes with one command.
+
+        Args:
+            nodes: names of the nodes.
+            weight: the weight; Slurm takes nodes of lower weight first.
+
+        Raises:
+            WheslError: the command fails.
+        """
         self._update(compress(nodes), f"weight={weight}")
 
     def exclude(self, change: Change, comment: str) -> tuple[str, ...]:

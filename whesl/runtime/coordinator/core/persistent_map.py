@@ -126,7 +126,12 @@ class Map(Mapping[K, V]):
     @overload
     def get(self, key: K, default: V | D, /) -> V | D: ...
     def get(self, key: K, default: Any = None, /) -> Any:
-        """Return the value of a key, or ``default`` where the key is missing."""
+        """Return the value of a key, or ``default`` where the key is missing.
+
+        Args:
+            key: a hashable value.
+            default: returned for a missing key; it may have another type than the values.
+        """
         base, changes = self._layers
         value = changes.get(key, _MISSING)
         if value is _MISSING:

@@ -30,6 +30,10 @@ def take(transition: Transition, request: records.Control) -> bool:
 
     An earlier isolator may have died before it reported the request: without a report, the coordinator would
     send the request to the job's next run.
+
+    Args:
+        transition: the present transition.
+        request: the request; repeated requests have the same id.
     """
     if request.id in transition.state.controls:
         transition.report(request)
@@ -39,6 +43,12 @@ def take(transition: Transition, request: records.Control) -> bool:
 
 
 def on_control(transition: Transition, control: Control) -> None:
+    """Cancel, pause or resume the task, once per id; what its phase does not allow is only logged.
+
+    Args:
+        transition: the present transition.
+        control: the request as the coordinator passes it on.
+    """
     if not take(transition, records.Control(id=control.id, action=control.action)):
         return
     phase = transition.state.phase
@@ -72,7 +82,13 @@ def _needs_grant(transition: Transition) -> bool:
 
 
 def stop(transition: Transition, code: int, reason: str) -> None:
-    """End the task now, after all its processes are killed."""
+    """End the task now, after all its processes are killed.
+
+    Args:
+        transition: the present transition.
+        code: the task's exit status.
+        reason: why the task ends, for the report.
+    """
     state = transition.state
     transition.record(records.Stopping(code=code, reason=reason))
     if state.attempt == 0 or (state.recovery is not None and state.recovery.fenced):
@@ -86,6 +102,10 @@ def on_job_ended(transition: Transition, _event: JobEnded) -> None:
     """End the task with its job: no further attempt is started.
 
     The isolator cannot know why the job ended: its node may be shutting down, batch shell first.
+
+    Args:
+        transition: the present transition.
+        _event: has no content; every handler takes its event.
     """
     if transition.state.phase is Phase.FINISHED:
         return
@@ -101,6 +121,10 @@ def on_signal(transition: Transition, event: Signalled) -> None:
 
     A signal sent to the program alone (``sbatch --signal=B:TERM@300``) sets the program no time limit: it may
     run as long as its job.
+
+    Args:
+        transition: the present transition.
+        event: the signal, and whether it went to the program alone.
     """
     state = transition.state
     signum = signal.Signals(event.signum)
@@ -116,7 +140,12 @@ def on_signal(transition: Transition, event: Signalled) -> None:
 
 
 def on_raise(transition: Transition, message: RaiseException) -> None:
-    """Take an exception, once per id; during a recovery, the exception waits until the recovery is done."""
+    """Take an exception, once per id; during a recovery, the exception waits until the recovery is done.
+
+    Args:
+        transition: the present transition.
+        message: the exception, the node that it is about ('' for none) and a line of evidence.
+    """
     taken = ControlAction.RAISE
     request = records.Control(id=message.id, action=taken, exception=message.exception, node=message.node)
     if not take(transition, request):
@@ -146,7 +175,12 @@ def _why_not(transition: Transition, message: RaiseException) -> str:
 
 
 def unused(transition: Transition, node: str) -> str:
-    """Return why the task ignores a node; an empty string when the node is in use or none is named."""
+    """Return why the task ignores a node; an empty string when the node is in use or none is named.
+
+    Args:
+        transition: the present transition.
+        node: name of the node that a request is about; '' for none.
+    """
     known = (*transition.state.nodes.active, *_not_chosen(transition))
     return f"node {node} is in use no more" if node and node not in known else ""
 

@@ -16,7 +16,12 @@ from whesl.runtime.wire.messages import PredictFailure
 
 
 def on_predict(transition: Transition, message: PredictFailure) -> None:
-    """Take a prediction, once per id: raise its exceptions, or tell the checkpoint coordinator."""
+    """Take a prediction, once per id: raise its exceptions, or tell the checkpoint coordinator.
+
+    Args:
+        transition: the present transition.
+        message: the prediction; its lead, in seconds, counts from now, since its time is by another clock.
+    """
     state = transition.state
     prediction = msgspec.structs.replace(message.prediction, time=transition.now)
     request = records.Control(
@@ -36,7 +41,12 @@ def on_predict(transition: Transition, message: PredictFailure) -> None:
 
 
 def on_checkpoint_done(transition: Transition, event: records.CheckpointEnded) -> None:
-    """After a checkpoint, begin the recovery that asked for it, or raise exceptions that waited for it."""
+    """After a checkpoint, begin the recovery that asked for it, or raise exceptions that waited for it.
+
+    Args:
+        transition: the present transition.
+        event: the checkpoint's result, with the ordinal of the exception that asked for it.
+    """
     raised = checkpoint_first.ended(transition, event)
     if raised is not None:
         checkpoint_first.together(transition, event)

@@ -41,7 +41,12 @@ def registration(transition: Transition) -> Register:
 
 
 def wait(transition: Transition, welcome: Welcome) -> None:
-    """Delay the start while another job may run this task, and schedule another registration."""
+    """Delay the start while another job may run this task, and schedule another registration.
+
+    Args:
+        transition: the present transition.
+        welcome: the coordinator's refusal, with the seconds after which the isolator registers again.
+    """
     if transition.state.register_at is None:
         transition.say(f"not admitted yet, the coordinator asks about the other job: {welcome.reason}")
     due = transition.now + welcome.again

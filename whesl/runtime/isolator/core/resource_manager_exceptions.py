@@ -91,7 +91,12 @@ def is_ours(state: State, seen: JobExceptionSeen) -> bool:
 
 
 def on_raised(transition: Transition, event: records.JobRaised) -> None:
-    """Record whether the shell could raise an exception on the job; report each reason of a failure once."""
+    """Record whether the shell could raise an exception on the job; report each reason of a failure once.
+
+    Args:
+        transition: the present transition.
+        event: the outcome for the task's exception of an ordinal, and the reason of a failure.
+    """
     pending = any(item.ordinal == event.ordinal and not item.outcome for item in transition.state.job_raises)
     if not pending:
         return

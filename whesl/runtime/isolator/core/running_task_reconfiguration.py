@@ -17,7 +17,12 @@ from whesl.runtime.wire.messages import Reconfigure, Welcome
 
 
 def on_reconfigure(transition: Transition, message: Reconfigure) -> None:
-    """Take over a newer configuration."""
+    """Take over a newer configuration.
+
+    Args:
+        transition: the present transition.
+        message: the coordinator's configuration, and the signal by which the program learns of it (0: none).
+    """
     if message.configuration.version > transition.state.coordinator_version:
         _take_over(transition, message)
 

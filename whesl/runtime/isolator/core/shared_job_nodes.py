@@ -14,6 +14,10 @@ def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
     """Restrict the task to the nodes of its own steps; nodes without any task's steps become its spares.
 
     The task's nodes stay the same where nothing is known of its own steps.
+
+    Args:
+        transition: the present transition.
+        event: names of the nodes with steps of this task, and of those with steps of the job's other tasks.
     """
     state = transition.state
     whole = split(state.setup).active

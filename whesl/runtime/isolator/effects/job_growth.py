@@ -31,7 +31,13 @@ LOG = logging.getLogger(__name__)
 
 
 def told(job: Job, step: PlanStep, result: StepResult) -> StepResult:
-    """Return a step's result, with what the job has got for the step."""
+    """Return a step's result, with what the job has got for the step.
+
+    Args:
+        job: the task, with the nodes that earlier isolators got for its steps.
+        step: the step that has been carried out.
+        result: its result; the notes on the nodes are added to its note.
+    """
     notes = [grown.note for grown in job.grown if grown.step == step.id]
     return msgspec.structs.replace(result, note="; ".join((result.note, *notes)))
 

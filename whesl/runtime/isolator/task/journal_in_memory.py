@@ -34,7 +34,12 @@ class MemoryJournal:
         self._records: list[Record] = []
 
     def append_many(self, records: Sequence[tuple[str, AnyRecord]], time: float) -> None:
-        """Keep records that have the same time."""
+        """Keep records that have the same time.
+
+        Args:
+            records: kind and content of each record, kept as JSON.
+            time: seconds since the epoch.
+        """
         for kind, data in records:
             content = msgspec.Raw(msgspec.json.encode(data))
             self._records.append(Record(seq=len(self._records) + 1, time=time, kind=kind, content=content))

@@ -223,7 +223,12 @@ def prepare(transition: Transition, entry: TaskEntry) -> None:
 
 
 def observed(transition: Transition, entry: TaskEntry) -> bool:
-    """Whether a task's workflow is only observed: WHESL then changes nothing."""
+    """Whether a task's workflow is only observed: WHESL then changes nothing.
+
+    Args:
+        transition: the present transition.
+        entry: the task; one whose workflow is not registered is not observed.
+    """
     workflow = transition.state.workflows.get(entry.workflow)
     return workflow is not None and workflow.observe
 

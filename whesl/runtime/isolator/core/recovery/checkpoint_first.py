@@ -142,7 +142,12 @@ def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
 
 
 def ended(transition: Transition, event: records.CheckpointEnded) -> Raised | None:
-    """Take a checkpoint's result; return the exception whose recovery follows, None for none."""
+    """Take a checkpoint's result; return the exception whose recovery follows, None for none.
+
+    Args:
+        transition: the present transition.
+        event: the checkpoint's result; one that no open request of this attempt waits for changes nothing.
+    """
     asked = next((each for each in transition.state.asked if each.raised.ordinal == event.ordinal), None)
     if asked is None:
         return None
@@ -161,7 +166,12 @@ def ended(transition: Transition, event: records.CheckpointEnded) -> Raised | No
 
 
 def together(transition: Transition, event: records.CheckpointEnded) -> None:
-    """Queue the other predicted failures after a checkpoint: one restart replaces all these nodes."""
+    """Queue the other predicted failures after a checkpoint: one restart replaces all these nodes.
+
+    Args:
+        transition: the present transition.
+        event: the checkpoint's result, which is recorded for each of the other exceptions, too.
+    """
     for asked in transition.state.asked:
         if predicted(asked.raised) is None or not _goes_on(transition.rule(asked.raised.exception)):
             continue
@@ -183,7 +193,12 @@ def overdue(transition: Transition) -> records.CheckpointEnded | None:
 
 
 def drop(transition: Transition, why: str) -> None:
-    """Record checkpoints under way as failed, since the attempt ends."""
+    """Record checkpoints under way as failed, since the attempt ends.
+
+    Args:
+        transition: the present transition.
+        why: why the attempt ends, the reason of each failed checkpoint.
+    """
     for asked in transition.state.asked:
         _record(transition, records.CheckpointEnded(ordinal=asked.raised.ordinal, seconds=0.0, why=why), "")
 

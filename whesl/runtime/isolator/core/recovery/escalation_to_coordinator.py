@@ -32,7 +32,13 @@ def send(transition: Transition) -> None:
 
 
 def on_decision(transition: Transition, decision: EscalationDecision) -> None:
-    """Take the coordinator's decision about the escalated task."""
+    """Take the coordinator's decision about the escalated task.
+
+    Args:
+        transition: the present transition.
+        decision: pause, requeue or fail, for the exception of an ordinal; a decision for another ordinal than
+            the escalated one changes nothing.
+    """
     state = transition.state
     recovery = state.recovery
     if state.phase is not Phase.ESCALATED or recovery is None or recovery.ordinal != decision.ordinal:

@@ -28,7 +28,12 @@ REFUSED_LIMIT = 900.0
 
 
 def on_attempt_started(transition: Transition, event: records.Launched) -> None:
-    """Record that an attempt's runner lives, and look for the program of a restarted attempt."""
+    """Record that an attempt's runner lives, and look for the program of a restarted attempt.
+
+    Args:
+        transition: the present transition.
+        event: the runner's process, and what still contains the name of a replaced node, which is logged.
+    """
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
@@ -48,7 +53,12 @@ def probe(transition: Transition) -> None:
 
 
 def on_program_seen(transition: Transition, event: ProgramSeen) -> None:
-    """Confirm the pending recoveries, since the restarted program runs."""
+    """Confirm the pending recoveries, since the restarted program runs.
+
+    Args:
+        transition: the present transition.
+        event: the attempt, and the node with its program ('' where the attempt's output or end shows it).
+    """
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.RUNNING or not state.pending:
         return
@@ -100,7 +110,12 @@ AGAIN = 60.0
 
 
 def on_reached(transition: Transition, reach: Reach) -> None:
-    """Take an attempt's progress; output past its failure shows that its program runs."""
+    """Take an attempt's progress; output past its failure shows that its program runs.
+
+    Args:
+        transition: the present transition.
+        reach: bytes that the present attempt has printed, and its counters.
+    """
     printed = msgspec.structs.replace(reach, seconds=0.0)
     pending = (done.raised for done in transition.state.pending)
     if any(went_past(raised.reached, raised.kinds, printed) for raised in pending):

@@ -73,7 +73,12 @@ def needs_coordinator(spec: ExceptionSpec) -> bool:
 
 
 def request(state: State, raised: Raised) -> RecoveryRequest:
-    """Return the request to the coordinator for its part of the recovery from an exception."""
+    """Return the request to the coordinator for its part of the recovery from an exception.
+
+    Args:
+        state: the task's state.
+        raised: the occurrence of the exception; the request counts the earlier ones of the same name.
+    """
     return RecoveryRequest(raised=raised, claim=state.setup.claim, earlier=_earlier(state, raised))
 
 
@@ -250,6 +255,10 @@ def observe(transition: Transition, found: Sequence[Detected]) -> None:
     """Observe mode: report once per attempt and exception the action that a recovery would take.
 
     Repeated exceptions are still counted, since the n-th one may be transformed to a higher exception.
+
+    Args:
+        transition: the present transition.
+        found: the detections in the present attempt, in order; each is only recorded.
     """
     setup, history = transition.state.setup, transition.state.history
     if setup.spec is None:

@@ -14,7 +14,12 @@ from whesl.runtime.wire.messages import NodeSuspect
 
 
 def on_step_done(transition: Transition, event: records.StepDone) -> None:
-    """Take the result of a recovery step; repeats and steps of an abandoned recovery change nothing."""
+    """Take the result of a recovery step; repeats and steps of an abandoned recovery change nothing.
+
+    Args:
+        transition: the present transition.
+        event: the step's outcome and its changes to configuration and nodes.
+    """
     state = transition.state
     under_way = state.recovery
     if state.phase is not Phase.STEPS or under_way is None:

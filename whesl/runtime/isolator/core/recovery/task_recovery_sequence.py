@@ -136,7 +136,14 @@ def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
 
 
 def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopeless: str = "") -> None:
-    """Decide about a raised exception, and act on it. ``hopeless``: why its recovery would not help."""
+    """Decide about a raised exception, and act on it.
+
+    Args:
+        transition: the present transition.
+        spec: the exception's specification.
+        raised: the occurrence of the exception, already recorded.
+        hopeless: why no recovery would help, so that the ELSE follows; '' where one may.
+    """
     checkpoint_first.drop(transition, f"the program was ended for {raised.exception}")
     state = transition.state
     decision = recovery_decision.decide(state, spec, raised, transition.now)
