@@ -271,3 +271,79 @@ def test_what_a_solver_met_before_it_converged_is_outlived() -> None:
 )
 def test_a_line_that_tells_how_its_trouble_was_met_is_no_death(words: str) -> None:
     assert why(f"{STEPS}{BROKEN}{words}\n").outcome is not Outcome.FAILED
+
+
+ASIDES = [
+    " (no GPU requested, fine)",
+    " (optional)",
+    " (expected, XFAIL)",
+    " - tried again: ok",
+    " - cache disabled",
+]
+
+
+@pytest.mark.parametrize("aside", ASIDES)
+@pytest.mark.parametrize("line", [FULL_GPU.rstrip("."), BROKEN])
+def test_a_trouble_that_its_own_line_calls_no_trouble_is_no_death(aside: str, line: str) -> None:
+    assert why(f"{STEPS}{line}{aside}\n").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}{line} (expected 3, got 4)\n").outcome is Outcome.FAILED
+    quota = "OSError: [Errno 122] Disk quota exceeded: '/work/a'"
+    assert told(f"{STEPS}{line}{aside}\n{quota}\n{SCHEDULER}")[1] == 202
+
+
+@pytest.mark.parametrize(
+    "command", ["rm: cannot remove 'a': Permission denied", "kill: (31) - No such process"]
+)
+def test_a_clean_up_that_failed_ends_nothing(command: str) -> None:
+    assert why(f"{STEPS}{command}\ncopied 12 files\n").outcome is not Outcome.FAILED
+    assert told(f"{STEPS}{command}\n{RAISED.replace('{}', BROKEN)}")[1] == 205
+
+
+CHECKED = ["scan finished without errors", "12 tests passed!", "run completed, 1 error corrected"]
+
+
+@pytest.mark.parametrize("end", CHECKED)
+@pytest.mark.parametrize("line", [f"  event 4: {KILLED}", "ZBRENT: fatal error in bracketing"])
+def test_an_end_that_counted_the_errors_is_believed_unless_a_death_follows(end: str, line: str) -> None:
+    assert why(f"{STEPS}{line}\n{end}\n").outcome is Outcome.ENDED_WELL
+    assert why(f"{STEPS}{end}\n{STEPS}{KILLED}\n{SCHEDULER}").outcome is Outcome.FAILED
+
+
+def test_the_end_of_a_program_tells_nothing_of_the_program_before_it() -> None:
+    raised = RAISED.replace("{}", "ValueError: the mesh has no faces")
+    end = "Total wall time: 0:12:44\n"
+    for failed in (raised, SCHEDULER):
+        assert told(f"Running mesh.py\n{failed}Running solve.py\n{STEPS}{end}")[0]
+        assert why(f"Running solve.py\n{failed}Running solve.py\n{STEPS}{end}").outcome is Outcome.ENDED_WELL
+
+
+def test_the_line_below_the_head_of_a_python_warning_belongs_to_it() -> None:
+    head, below = (
+        "ConvergenceWarning: lbfgs failed to converge (status=1):\n",
+        "STOP: TOTAL NO. of ITERATIONS REACHED LIMIT.\n",
+    )
+    assert why(f"{STEPS}{head}{below}best 1\n").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}{below}").outcome is Outcome.FAILED
+    assert why(f"{STEPS}{head}{SCHEDULER}").outcome is Outcome.FAILED
+
+
+def test_a_fuzzer_that_goes_on_is_not_ended_by_the_crash_it_found() -> None:
+    crash = (
+        "==2211==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60 at pc 0x55\n    #0 0x55 in f\n"
+    )
+    assert (
+        why(f"{STEPS}{crash}INFO: crash found, continuing\nruns a\nruns b\nruns c\n").outcome
+        is not Outcome.FAILED
+    )
+    assert why(f"{STEPS}{crash}").outcome is Outcome.FAILED
+
+
+def test_causes_that_stand_above_what_followed_from_them() -> None:
+    cmake = "CMake Error at CMakeLists.txt:41 (find_package):\n  Could not find HDF5\n"
+    assert told(f"{cmake}./run.sh: line 7: ./build/solver: No such file or directory\n")[1] == 1
+    index = "[E::bwa_idx_load_from_disk] fail to locate the index files\n"
+    assert told(f"{index}Error in rule bwa:\n    jobid: 4\n")[1] == 1
+    mpi = "[n2:31] *** MPI_ERR_TRUNCATE: message truncated\n"
+    peer = "[n1:29] PMIX ERROR: UNREACHABLE in file ../../../src/server/pmix_server.c at line 2198\n"
+    assert told(f"{STEPS}{mpi}{peer}")[1] == 201
+    assert told("g++: fatal error: Killed signal terminated program cc1plus\n")[0] == "out-of-memory-host"

@@ -24,11 +24,17 @@ _SOFT = re.compile(
     r"|\brestarting\.*$|^\W*(?:hint|tip)\b|\b(?:if|when|where|whenever) you (?:see|get|meet)\b"
     r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
     r"(?!signal|seg|bus error|illegal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
-    r"|\bnone (?:found|detected|seen|lost)\b|\(expected\)"
+    r"|\bnone (?:found|detected|seen|lost)\b|\b(?:used|taken|tried) instead\b"
+    # The judgement of the script's author, behind the trouble: (no GPU requested, fine).
+    r"|\((?:[^()]*[,;] )?(?:(?:that|this) is |is )?(?:fine|ok(?:ay)?|optional|expected|harmless"
+    r"|wanted|intended|on purpose|no problem|not (?:needed|required|used|a problem))(?:[,;] [^()]*)?\)\W*$"
+    r"|[-,;:] (?:\w+ ){1,3}(?:disabled|(?:switched|turned) off)\W*$|, not (?:needed|required)\W*$"
+    r"|\b(?:tried again|retried|(?:second|next) (?:try|attempt))\W+(?:ok|succeeded|successful|fine|done)\b"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
+    r"|(?-i:\b[A-Z]\w*Warning: )"
     r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
 _FATAL = re.compile(r"(?i)\W*fatal\b")
@@ -42,7 +48,8 @@ _AGAIN = re.compile(
 )
 # What a program says of its next try, some lines after a failed one, and bash -x of a pause before it.
 _NEXT_TRY = re.compile(
-    r"(?i)\b(?:re-?trying|will (?:be )?re-?tr(?:y|ied)|trying (?:port |the )?(?:\d+|next|another|again))\b"
+    r"(?i)\b(?:re-?trying|will (?:be )?re-?tr(?:y|ied)|trying (?:port |the )?(?:\d+|next|another|again)"
+    r"|continuing|(?:carrying|going|moving) on|not needed)\b"
     r"|\b(?:halv|reduc|decreas|lower|shrink)ing (?:the |its )?(?:(?:micro-?)?batch|chunk|block|tile)\b"
     r"|^\++ sleep \d"
 )

@@ -37,6 +37,8 @@ _COMMAND = re.compile(
     r"|module|mv|pkill|rm|rmdir|rsync|scp|sed|ssh|tail|tar|touch|ulimit|wget): |Error in (?:.* : ?$|\S+\()"
     r"|\s*NetCDF: (?:Variable|Attribute) not found$"
 )
+# Commands that only put away what is left.
+_CLEAN_UP = re.compile(r"(?:\S+: line \d+: )?(?:/\S+/)?(?:kill|killall|pkill|rm|rmdir|unlink): ")
 _OWN_END = 80  # least strength of the last words of a known program
 _CHECKED = 90  # least strength of an end that says that the results were checked
 # What a solver says of a result that is none.
@@ -49,6 +51,7 @@ _TRACEBACK = 20  # greatest number of lines from Python's words on an ignored ex
 _CONVERGED = "general.converged"
 _STEP_ENDS = ("launchers.srun-ends", "launchers.step-cancelled")
 _BEGINS = "general.begins-again"
+_NEXT_PROGRAM = "general.next-program"
 _IGNORED = "general.exception-ignored"
 _LAUNCHERS = "launchers."
 
@@ -220,6 +223,9 @@ class _Weighing:
         """Whether the steps after a finding show that the program went on."""
         if not self._in_order or after < _WENT_ON or finding.entry.report or self._recorded(finding):
             return False
+        other = self._next_program(finding)
+        if other is not None and self._work.between(finding.number, finding.line, other) < _WENT_ON:
+            return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
             return self._last_serious <= place(finding) or self._calmed(finding)
@@ -228,6 +234,20 @@ class _Weighing:
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
         last = self._work.last(finding.number, finding.line)
         return self._last_symptom.get(finding.number, 0) < last or self._died_otherwise(finding)
+
+    def _next_program(self, finding: Finding) -> int | None:
+        """Return the line behind a finding at which a script begins a program that did not run before."""
+        programs = self._programs.get(finding.number, [])
+        before = {text for line, text in programs if line < finding.line}
+        return next((line for line, text in programs if line > finding.line and text not in before), None)
+
+    @cached_property
+    def _programs(self) -> dict[int, list[tuple[int, str]]]:
+        """The lines of each file at which scripts begin programs, and the forms of these lines."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for each in (f for f in self._observed.findings if f.entry.name == _NEXT_PROGRAM):
+            found.setdefault(each.number, []).append((each.line, form(each.text)))
+        return found
 
     def _began_again(self, finding: Finding) -> bool:
         """Whether a later line says that the job begins again, and no line after that tells of the same."""
@@ -340,6 +360,8 @@ class _Weighing:
         if accounting is not None and (accounting.failed or accounting.cause_class is not None):
             return False
         ordinary = self._observed.ordinary[number]
+        if self._next_program(finding) is not None:
+            return False
         for end in (end for end in self._ends if end.number == number and end.line > finding.line):
             at = bisect_right(self._serious, place(end))
             _, last = max([place(finding), *self._serious[max(at - 1, 0) : at]])
@@ -357,12 +379,13 @@ class _Weighing:
     def _survivable(self, finding: Finding) -> bool:
         """Whether jobs often survive a finding: a shell a failed command, R an error in try(), PIO a search.
 
-        A script that stops there prints little more.
+        A script that stops there prints little more. The results do not need what a clean-up could not do.
         """
-        if finding.entry.survivable:
+        text = clean(finding.text).text
+        if finding.entry.survivable or _CLEAN_UP.match(text):
             return True
         more = finding.line < self._observed.last_lines[finding.number] - _EPILOGUE
-        return more and _COMMAND.match(clean(finding.text).text) is not None
+        return more and _COMMAND.match(text) is not None
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done between lines like this one, and a good end follows a specific one."""
@@ -417,6 +440,10 @@ class _Weighing:
                 return False
             died = self._last_symptom.get(end.number, 0) > end.line
             return not died or place(self._ends[-1]) > place(finding)
+        # The end of another program does not tell of the one that failed.
+        other = self._next_program(finding) if candidate.score > GENERIC else None
+        if other is not None and place(end) > (finding.number, other):
+            return False
         # A solver that did not converge also prints its usual end.
         unsolved = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
         if unsolved and sure < _CHECKED and _UNSOLVED.search(finding.text):

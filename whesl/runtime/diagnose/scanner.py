@@ -41,6 +41,9 @@ _LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
 # The head of a record that warns, and the beginnings of its further lines.
 _WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
 _FURTHER = (b"  ", b"- ")
+# A warning of Python's that goes on in the line below, which is not the line of a launcher.
+_WARNING_HEAD = re.compile(r"\b[A-Z]\w*Warning: .*:\s*$")
+_LAUNCHER = re.compile(r"(?:srun|slurmstepd|mpirun|mpiexec|prterun|flux-job): ")
 _RECORD = 8  # greatest number of lines of such a record
 _PLAIN_WORD = re.compile(r"[a-z]+")  # such as "the" or "connection", and not the name of a file
 _FRAME = re.compile(r'\s*File ".*", line \d+')
@@ -268,8 +271,10 @@ class Scanner:
             if previous.strip() or line > self._record[0]:
                 self._record = (line, speaker(previous), _IN_THREAD.match(clean(previous).text) is not None)
             self._record = (line + _TRACEBACK, *self._record[1:])
-        elif below_a_warning or (
-            _JAVA_FRAME.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous))
+        elif (
+            below_a_warning
+            or (_WARNING_HEAD.search(previous) and _LAUNCHER.match(text) is None)
+            or (_JAVA_FRAME.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous)))
         ):
             self._caught = line
         elif _JAVA_FRAME.match(following):
