@@ -142,6 +142,14 @@ def test_elements_of_an_array_have_files_of_their_own(
     assert check(place, capsys, rule % "_$SLURM_ARRAY_TASK_ID", "--workflow", place / "run.sh") == []
     (found,) = check(place, capsys, rule % "", "--workflow", place / "run.sh")
     assert found["code"] == "ESL082"
+    everywhere = (
+        f"DECLARE EXCEPTION ALL JOB_LEVEL JOB [*] ELSE FAIL\n{DETECT}EXIT CODE 1\n{RECOVER}JOB JOB.REPLACE\n"
+        + ('EXCEPTION DETECTION ALL LOG "FATAL" file "$HOME/a.log"')
+    )
+    told = [each["code"] for each in check(place, capsys, everywhere, "--workflow", place / "run.sh")]
+    (place / "run.sh").write_text("#!/bin/sh\n#SBATCH -N 2\nsrun ./a\n")
+    alone = check(place, capsys, everywhere, "--workflow", place / "run.sh")
+    assert ("ESL082" in told, alone) == (True, [])
 
 
 def test_several_scripts_are_one_workflow(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

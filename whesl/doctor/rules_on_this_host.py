@@ -232,6 +232,8 @@ class Surroundings:
                 if not os.path.lexists(place) and (parent == parent.parent or not parent.is_dir()):
                     message = f"there is no {place} here, and no directory that it could be made in"
                     yield self._finding("ESL081", message, "", step.span, value)
+            yield from self._same_device(step, exception)
+            yield from self._program_missing(step, exception)
             yield from self._arguments(step, exception)
             yield from self._nobody(step, exception)
             steps = {task.step for task in self._tasks(exception)}
@@ -241,6 +243,28 @@ class Surroundings:
             for task in self._tasks(exception)[:1]:
                 message = f"{task.name} has no spare: no node can take the place of another"
                 yield self._finding("ESL085", message, "whesl run --spares 1", taker.span, taker.operation)
+
+    def _same_device(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        """Find a new root on the file system of the old one; a quota may be of each directory."""
+        paths = [step.arguments.get(name) for name in ("filesystem", "defaultpath")]
+        devices = [_device(self._expanded(each) or "") for each in paths if isinstance(each, str)]
+        quota = any("quota" in repr(each).lower() for each in exception.detections)
+        if len(devices) == 2 and devices[0] is not None and devices[0] == devices[1] and not quota:
+            message = f"{paths[0]} and {paths[1]} are on the same file system here: it has no more room"
+            hint = "filesystem: a directory on another file system"
+            yield self._finding("ESL079", message, hint, step.span, str(paths[0]))
+
+    def _program_missing(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        """Find commands of a step whose program is a file that is not there."""
+        command = step.arguments.get("command")
+        words = command.split() if isinstance(command, str) else [str(each) for each in command or ()]
+        words = words[1:] if words and words[0] in ("sh", "bash", "python", "python3") else words
+        name = words[0] if words and re.fullmatch(r"(?:\./|/)?[\w.-]+(?:/[\w.-]+)*", words[0]) else ""
+        bases = self._bases(name, self._tasks(exception))
+        made = self._script is not None and self._script.names(name.rpartition("/")[2])
+        if "/" in name and bases and not made and not any(Path(base, name).exists() for base in bases):
+            message = f"there is no {name} in {bases[0]}: the command fails"
+            yield self._finding("ESL081", message, "write its whole path", step.span, words[0])
 
     def _arguments(self, step: RecoveryStep, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         """Find a working directory that is not there, and numbers of nodes that no job has."""
@@ -357,6 +381,12 @@ def group_of(text: str, name: str) -> str | None:
         if not depth:
             return rest[: part.start()]
     return None
+
+
+def _device(path: str) -> int | None:
+    """Return the device of a directory that is there, or is to be made in one; None where it is not known."""
+    parents = [each for each in (Path(path), Path(path).parent) if each != each.parent and each.is_dir()]
+    return parents[0].stat().st_dev if path.startswith("/") and parents else None
 
 
 def _near(path: Path) -> str:

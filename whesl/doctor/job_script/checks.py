@@ -13,6 +13,7 @@ from whesl.language.spec import ExceptionSpec, RecoveryStep
 # Checks of a detection. Each is a pure function of the script and the detection.
 DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     files.written_elsewhere,
+    files.promised_otherwise,
     files.said_elsewhere,
     files.of_another_step,
     files.out_of_sight,
@@ -28,6 +29,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     streams.of_the_kernel,
     lines.nearly,
     lines.alone_in_a_line,
+    lines.other_case,
     lines.language,
     lines.counted,
     lines.ends_torchrun,
@@ -79,6 +81,10 @@ class ScriptChecks:
     def writes(self, path: str, steps: AbstractSet[str]) -> bool:
         """Whether the script of one of some steps writes a file of this path, or makes its directory."""
         return any(files.writes(script, path) for script in self._of(steps))
+
+    def names(self, file: str) -> bool:
+        """Whether a script has the name of a file, which it may make."""
+        return any(file in script.text for script in self._scripts)
 
     def findings(
         self,

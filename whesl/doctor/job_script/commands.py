@@ -123,9 +123,10 @@ def is_program(name: str) -> bool:
 
 
 def parsed(text: str) -> tree_sitter.Node | None:
-    """Return the statements of a script, None where the grammar finds an error."""
+    """Return the statements of a script, None where the grammar finds an error, or misreads it."""
     root = _PARSER.parse(text.encode(errors="surrogateescape")).root_node
-    return None if root.has_error else root
+    misread = re.search(r"!\s+\{", text)  # the grammar takes the braces behind ! for commands
+    return None if root.has_error or misread else root
 
 
 def read(text: str) -> tuple[Command, ...] | None:

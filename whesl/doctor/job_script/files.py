@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import said
-from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner, value
+from whesl.doctor.job_script.script import OF_NODE, JobScript, Unfit, Watch, inner, value
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Broken, Promise
 from whesl.language.pattern_and_stream_records import Stream
 
-_OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
 _CONTAINED = {"--contain", "-c", "--containall", "-C"}
 _BINDS = ("-B", "--bind", "-v", "--volume", "--mount")
 
@@ -54,9 +53,8 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     output = script.option("output")
     if fnmatchcase(name, "slurm-*.out") and output and not fnmatchcase(name, re.sub(r"%\d*\w", "*", output)):
         message = f"the script's output comes to {output} (#SBATCH --output)"
-        yield Unfit(
-            "ESL081", message, "write stdout, or the file that its program writes", watch.span, _said(watch)
-        )
+        hint = "write stdout, or the file that its program writes"
+        yield Unfit("ESL081", message, hint, watch.span, _said(watch))
         return
     told = next((told for log in _LOGS for told in _told(script, log, name)), None)
     if told is not None:
@@ -70,7 +68,7 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     written = [
         file
         for file in script.facts.written
-        if file.startswith("$(mktemp") or not ("$" in file or file.startswith("/"))
+        if file.startswith("$(mktemp") or not re.search(r"^/|\$(?!SLURM_JOB_ID\b)", file)
     ]
     if path.startswith(("/", "~", "$")) or not written or writes(script, path) or set("*?[$") & set(path):
         return
@@ -79,7 +77,7 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     near = same or stem or difflib.get_close_matches(path, written, n=1, cutoff=0.75)
     if near:
         message = f"the script writes {near[0]}, and nothing in it writes {path}"
-        hint = "cd to a directory of a fixed name" if "$" in near[0] else f"did you mean {near[0]}?"
+        hint = "cd to a directory of a fixed name" if "$(" in near[0] else f"did you mean {near[0]}?"
         yield Unfit("ESL081", message, hint, watch.span, _said(watch))
 
 
@@ -89,8 +87,32 @@ def writes(script: JobScript, path: str) -> bool:
     return place in script.facts.written or posixpath.dirname(place) in script.facts.made
 
 
+def promised_otherwise(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find promised files that the script writes under another name of nearly the same letters."""
+    promise = watch.detection.promised()
+    if promise is None or set("*?[$~") & set(promise.path) or posixpath.basename(promise.path) in script.text:
+        return
+    near = difflib.get_close_matches(posixpath.normpath(promise.path), script.facts.written, n=1, cutoff=0.85)
+    if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", promise.path) and "$" not in near[0]:
+        message = f"the script writes {near[0]}, and nothing in it writes {promise.path}"
+        yield Unfit("ESL081", message, f"did you mean {near[0]}?", watch.span, promise.path)
+
+
+def _unwritten(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find timers on a file whose lines the script prints on standard output."""
+    reads, path = watch.detection.reads(), _path(watch)
+    if reads is None or path is None or watch.detection.timer() is None or set("*?[$~") & set(path):
+        return
+    said = [x for x in script.samples if x.loop and any(found_in(p, x.text) for p in reads.patterns)]
+    own = all(each.command.place.output.stdout.own for each in said)
+    if said and own and posixpath.basename(path) not in script.text:
+        message = f"the script prints {said[0].written[:40]!r} on stdout, and nothing in it writes {path}"
+        yield Unfit("ESL096", message, "write stdout", watch.span, _said(watch))
+
+
 def said_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find promised lines that the script writes to another file of the same stem."""
+    """Find lines that the script writes to another file than the one that is read or promised."""
+    yield from _unwritten(script, watch)
     promise = watch.detection.promised()
     if promise is None or promise.pattern is None:
         return
@@ -124,7 +146,7 @@ def out_of_sight(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     for each in script.commands:
         line = " ".join(each.words)
         words = inner(each, "apptainer", "singularity")
-        if words and _CONTAINED & {*words} and _OF_NODE.match(path):
+        if words and _CONTAINED & {*words} and OF_NODE.match(path):
             binds = " ".join(value(words, option) or "" for option in _BINDS)
             at = re.search(r"(?:^|[ ,:=])/(?:tmp|var/tmp|dev/shm)\b", binds)
             if not at and path in line:
@@ -136,7 +158,7 @@ def out_of_sight(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         remote = inner(each, "srun") and any(
             re.match(r"(?:-w|--nodelist|-r|--relative)", word) for word in each.words
         )
-        if _OF_NODE.match(path) and (remote or each.name == "ssh") and path in line:
+        if OF_NODE.match(path) and (remote or each.name == "ssh") and path in line:
             message = (
                 f"this node's {posixpath.dirname(path)} is read, and {each.words[0]} writes another node's"
             )
@@ -163,9 +185,8 @@ def spoilt(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         files = each.words[1:] if each.name == "touch" and promise.broken is Broken.MISSING else (begun,)
         if promise.broken in (Broken.EMPTY, Broken.MISSING) and any(_is(x, promise.path) for x in files if x):
             message = f"{each.name} in the script makes it before any program begins"
-            yield Unfit(
-                "ESL096", message, "look for a line that the program writes", watch.span, promise.path
-            )
+            hint = "look for a line that the program writes"
+            yield Unfit("ESL096", message, hint, watch.span, promise.path)
             return
 
 

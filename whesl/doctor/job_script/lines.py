@@ -37,6 +37,8 @@ _MESSAGES = (
     *("Connection reset by peer", "Broken pipe", "Stale file handle", "Too many open files", *_SIGNALS),
 )
 _LANGUAGE = re.compile(r"^(?:LC_ALL|LC_MESSAGES|LANG)=(?!C\b|POSIX|en|$|\$)(\S+)")
+# Programs that write the system's messages in small letters: those in Go, and Intel's Fortran.
+_SMALL = re.compile(r"apptainer|singularity|podman|docker|\bif(?:ort|x)\b|intel|oneapi", re.IGNORECASE)
 _DIGITS = re.compile(r"(?:\\d|\[0-9\]){2,}\+?|(?:\\d|\[0-9\])\{\d+(?:,\d*)?\}")
 _SHORT = 8  # letters of a text that are too few to say that another one is much like it
 _ALIKE = 0.87
@@ -115,6 +117,17 @@ def alone_in_a_line(script: JobScript, watch: Watch) -> Iterator[Unfit]:
                 message = f"bash says where and what it was: {line[:60]!r}"
                 yield Unfit("ESL096", message, "leave ^ and $ out", watch.span, pattern.text)
                 return
+
+
+def other_case(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find messages of the system that are written in other letters, capital or small, than it prints."""
+    every = [pattern for each in watch.exception.detections if (r := each.reads()) for pattern in r.patterns]
+    for pattern in () if _SMALL.search(script.text) else _own(script, watch.detection.reads()):
+        said = next((each for each in _MESSAGES if each.lower() == pattern.text.lower()), None)
+        if script.shell and said is not None and not any(found_in(each, said) for each in every):
+            message = f"the system prints {said!r}: capital and small letters differ"
+            hint = f'write MATCH "(?i){pattern.text}", or the same letters'
+            yield Unfit("ESL096", message, hint, watch.span, pattern.text)
 
 
 def language(script: JobScript, watch: Watch) -> Iterator[Unfit]:

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 
 from whesl.doctor.job_script.commands import pause
 from whesl.doctor.job_script.files import named_words
-from whesl.doctor.job_script.script import JobScript, Unfit, inner, value
-from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.doctor.job_script.script import OF_NODE, JobScript, Unfit, inner, value
+from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
 
-_OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
+_SYSTEM = re.compile(r"/(?:usr|bin|opt|dev|proc|etc|tmp|sys|var)/")
 _TESTS = re.compile(r"(?:\[\[?|test)\s+(?:!\s+)?-[efs]\s+\"?([\w./-]+)\"?")
 _ASKED_FOR = re.compile(r"--?[\w-]*(?:request|trigger|stop-file|signal-file)[\w-]*[= ]+([\w./-]+)")
+_TRAPS = re.compile(r"\btrap\b|\bsource\b|\beval\b|^\s*\. ", re.MULTILINE)
 _MOST = 50  # times its limit that a job is hardly given
 _MANAGERS = ((r"^#PBS ", "PBS"), (r"^#\s?flux: ", "Flux"))
 _SIZES = {"": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
@@ -74,14 +75,16 @@ def fewer_than_asked(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         asked = parse_srun(each.words[1:]).value("ntasks") or ""
         if asked.isdecimal() and int(asked) > nodes * int(each_node):
             message = f"srun asks for {asked} tasks, and {nodes} nodes of {each_node} tasks hold fewer"
-            yield Unfit(
-                "ESL096", message, "write -n $((SLURM_NNODES * ...)) in the script", step.span, step.operation
-            )
+            hint = "write -n $((SLURM_NNODES * ...)) in the script"
+            yield Unfit("ESL096", message, hint, step.span, step.operation)
             return
 
 
 def no_more_than_before(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
-    """Find a new run's time or memory that is no more than what the job had."""
+    """Find new runs that the script forbids, and their time or memory that is no more than the job had."""
+    if step.entity is Entity.SCHEDULER and "no-requeue" in script.header:
+        message = "the script forbids a second run (#SBATCH --no-requeue)"
+        yield Unfit("ESL095", message, "leave --no-requeue out", step.span, step.operation)
     time, memory = step.arguments.get("time"), step.arguments.get("memory")
     if isinstance(time, (int, float)) and script.limit is not None and time * 60 <= script.limit:
         message = f"time {time:g} (minutes) is no more than the job has, {script.limit / 60:g}"
@@ -101,12 +104,13 @@ def other_file_system(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     if step.resource != ResourceKind.FILESYSTEM or not isinstance(old, str):
         return
     roots = [new] if isinstance(new, str) else [each for each in new or () if isinstance(each, str)]
-    local = next((root for root in roots if _OF_NODE.match(root)), "")
+    local = next((root for root in roots if OF_NODE.match(root)), "")
     if local and script.nodes > 1:
         message = f"each of the job's {script.nodes} nodes has another {local}"
         yield Unfit("ESL095", message, "name a directory that all nodes share", step.span, local)
     paths = [word.rpartition("=")[2] for word in script.words() if re.match(r"(?:[\w-]+=)?/[\w.-]+/", word)]
-    paths = [path for path in paths if not re.match(r"/(?:usr|bin|opt|dev|proc|etc|tmp|sys|var)/", path)]
+    moved = OF_NODE.match(old)
+    paths = [path for path in paths if (moved and OF_NODE.match(path)) or not _SYSTEM.match(path)]
     if (
         paths
         and "$" not in old
@@ -146,6 +150,9 @@ def unheard(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     if any(each.words[:2] == ("trap", "") and {name, f"SIG{name}"} & {*each.words} for each in script.always):
         message = f"the script ignores SIG{name} (trap ''), and so do the programs that it starts"
         yield Unfit("ESL096", message, "leave that trap out", step.span, signal)
+    elif script.commands and not script.programs and not _TRAPS.search(script.shell):
+        message = f"the script has no trap for SIG{name}, which ends it"
+        yield Unfit("ESL096", message, f"write a trap for {name} that saves", step.span, signal)
     elif handled and name not in handled and len(script.programs) == 1:
         message = f"the program handles SIG{min(handled)}, and SIG{name} ends it"
         yield Unfit("ESL096", message, f'write "signal": "SIG{min(handled)}"', step.span, signal)
@@ -185,9 +192,8 @@ def removes_what_is_needed(script: JobScript, step: RecoveryStep) -> Iterator[Un
         rf"(?:resume|restart|restore|ckpt|checkpoint|from)\S*[ =]\S*{re.escape(lost)}", script.text
     ):
         message = f"the script goes on from {lost}, which this removes"
-        yield Unfit(
-            "ESL095", message, "keep it: the program starts from its beginning without", step.span, "rm"
-        )
+        hint = "keep it: the program starts from its beginning without"
+        yield Unfit("ESL095", message, hint, step.span, "rm")
 
 
 def _cleared(script: JobScript, name: str) -> str:

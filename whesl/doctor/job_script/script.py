@@ -22,6 +22,7 @@ from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError
 
+OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")  # directories that each node has for itself
 _MOST = 1000  # lines of a script's own that are compared with patterns
 _LONGEST = 100_000  # bytes of a program that are looked at
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -21,16 +22,12 @@ _FRACTION = re.compile(r"\b(?:endTime|end_time|t_?end|t_?max|stop_?time)\b\s*[=:
 def too_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find timers that end after the job's time limit."""
     timer, limit = watch.detection.timer(), script.limit
-    for name, value in zip(("TIMEOUT", "WARMUP"), timer or (), strict=False):
+    times = {"TIMEOUT": timer[0], "WARMUP": timer[1], "WARMUP and TIMEOUT": sum(timer)} if timer else {}
+    for name, value in times.items():
         if limit is not None and value >= limit:
             message = f"{name} {value:g} is not over before the job's time limit of {limit:g} s is"
-            yield Unfit("ESL094", message, _FEWER, watch.span, name)
+            yield Unfit("ESL094", message, _FEWER, watch.span, name.partition(" ")[0])
             return
-    if timer is not None and limit is not None and sum(timer) >= limit:
-        message = (
-            f"WARMUP and TIMEOUT, {sum(timer):g} s, are not over before the job's limit of {limit:g} s is"
-        )
-        yield Unfit("ESL094", message, _FEWER, watch.span, "WARMUP")
     for each in script.programs if timer is not None else ():
         after = script_commands.pause(("sleep", *[x for x in each.words[1:] if x[:2] != "--"][:1]))
         if timer and each.name == "timeout" and script.programs == [each] and after and timer[0] >= after:
@@ -57,13 +54,11 @@ def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         return
     beside = [each for each in commands if each.place.background]
     patterns = reads.patterns if reads is not None else ()
-    for each in beside:
-        lines = script_facts.said(each, script.shell) if each.place.output.stdout.own else []
-        lines = lines or (
-            ["what date prints"] if each.name in _PRINTERS and each.place.output.stdout.own else []
-        )
+    for each in [one for one in beside if one.place.output.stdout.own]:
+        lines = script_facts.said(each, script.shell)
+        lines = lines or (["what date prints"] if _PRINTERS.fullmatch(each.name) else [])
         loop = each.place.loop
-        if loop is None and each.place.output.stdout.own and _MONITORS.search(" ".join(each.words)):
+        if loop is None and _MONITORS.search(" ".join(each.words)):
             lines, loop = ["what " + each.name + " shows"], Loop(0, 1)
         resets = lines if reads is None else [x for x in lines if any(found_in(p, x) for p in patterns)]
         if resets and loop is not None and 0 < loop.pause < timer[0]:
@@ -76,11 +71,24 @@ def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         for each in commands
         if not each.place.background and (each.place.always or (each.place.loop and not each.place.arms))
     ]
-    longest = max(slept, default=0.0)
-    repeated = any(each.place.loop for each in commands if script_commands.pause(each.words) == longest)
-    if not beside and longest >= (timer[0] if repeated else sum(timer)):
+    paced = max((x for source in script.python for x in _python_sleeps(source.tree)), default=0.0)
+    longest = max([*slept, paced])
+    looped = [script_commands.pause(each.words) for each in commands if each.place.loop]
+    repeated = longest in (paced, *looped)
+    if not beside and longest and longest >= (timer[0] if repeated else sum(timer)):
         message = f"the script sleeps for {longest:g} s, and the timer ends it after {sum(timer):g} s"
         yield Unfit("ESL094", message, "write more seconds, or a longer WARMUP", watch.span, "TIMEOUT")
+
+
+def _python_sleeps(tree: ast.Module) -> Iterator[float]:
+    """Yield the seconds that a Python program of one thread sleeps in a loop, outside branches."""
+    if re.search("thread|async|multiprocessing|subprocess", ast.unparse(tree)):
+        return
+    main = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "main"]
+    for node in [*tree.body, *(each for function in main for each in function.body)]:
+        for each in node.body if isinstance(node, (ast.For, ast.While)) else ():
+            if found := re.fullmatch(r"(?:time\.)?sleep\((\d+(?:\.\d+)?)\)", ast.unparse(each)):
+                yield float(found[1])
 
 
 # Commands that print again and again until they are ended.
@@ -89,20 +97,7 @@ _MONITORS = re.compile(
     r"|^free\b.* -s|^top\b.* -\w*b|^tail\b.* -\w*[fF]|^watch\b|^ping\b"
 )
 # Commands that print at each call, whatever the program does.
-_PRINTERS = {
-    "date",
-    "nvidia-smi",
-    "free",
-    "df",
-    "uptime",
-    "sstat",
-    "top",
-    "ps",
-    "squeue",
-    "ls",
-    "du",
-    "hostname",
-}
+_PRINTERS = re.compile(r"date|nvidia-smi|free|df|uptime|sstat|top|ps|squeue|ls|du|hostname")
 
 
 def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:

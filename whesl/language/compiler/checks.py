@@ -265,7 +265,7 @@ class _Check:
             for statement, detection in self._sound
         ]
         pattern_lines.check(self._findings, watched, self._done)
-        paths.check(self._findings, watched, self._done)
+        paths.check(self._findings, watched, self._done, self._jobs.whole if self._jobs is not None else None)
         exceptions_together.check(self._findings, watched, exceptions, self._declarations.exceptions)
         recoveries.check(self._findings, watched, self._done, exceptions)
 

@@ -14,6 +14,7 @@ from whesl.language.lint.statements import Done, Watched, value_range
 from whesl.language.path_expansion import path_arguments
 from whesl.language.pattern_and_stream_records import Stream
 from whesl.language.spec import Operation, ResourceKind
+from whesl.model.workflow import Workflow
 
 _OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")
 _WILD = frozenset("*?[")
@@ -21,17 +22,21 @@ _WILD = frozenset("*?[")
 _EVERY = re.compile(r"(?:(?:\.\.?|~|/tmp|\$\w+|\$\{\w+\})/+)*[*?.]*[*?][*?.]*")
 
 
-def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
+def check(
+    findings: Findings, watched: Sequence[Watched], done: Sequence[Done], workflow: Workflow | None
+) -> None:
     """Find paths of detections and recovery steps with an unintended meaning.
 
     Args:
         findings: the collection that warnings are added to.
         watched: all detections of the watched exceptions.
         done: all recovery steps.
+        workflow: the workflow of the jobs, None when it is not known.
     """
     for each in watched:
         if each.own:
-            _shared_file(findings, each)
+            if workflow is None or workflow.wms != "batch" or len(workflow.tasks) > 1:
+                _shared_file(findings, each)
             _not_expanded(findings, each)
     for step in done:
         _replaced_by_itself(findings, step)

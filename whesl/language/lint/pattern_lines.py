@@ -50,6 +50,8 @@ _MISSING = (
 _OVER = "slurmstepd: error: *** JOB 1234 ON node01 CANCELLED AT 2024-05-01T12:00:03 DUE TO TIME LIMIT ***"
 # A word in brackets: a regular expression matches any one of its letters.
 _BRACKETED = re.compile(r"(?<!\\)\[([A-Za-z]{4,})\](?![*+?{])")
+# A word with parentheses, as in a call: those of a regular expression are no part of the text that it finds.
+_CALLED = re.compile(r"(?<![\\\w])\w{2,}\((?!\?)[\w ,=-]*\)(?![*+?{])")
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")  # start of a path with backslashes
 
 
@@ -73,15 +75,14 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
         for pattern, written in each.patterns():
             if _notations(findings, each, pattern, written):
                 continue
-            word = _BRACKETED.search(pattern.text) if pattern.regex else None
-            if word is not None and sorted(word[1]) != [*word[1]]:
-                findings.add(
-                    "ESL056",
-                    f"{word[0]} is any one of these letters in a regular expression",
-                    written.text,
-                    severity=Severity.WARNING,
-                    hint=f"write LOG for a text as it stands, or \\[{word[1]}\\]",
-                )
+            call = _CALLED.search(pattern.text) if pattern.regex else None
+            word = _BRACKETED.search(pattern.text) if pattern.regex and call is None else None
+            if call is not None or (word is not None and sorted(word[1]) != [*word[1]]):
+                meant = (call or word or [""])[0]
+                is_ = "has a group for its parentheses" if call is not None else "is any one of these letters"
+                hint = f"write LOG for a text as it stands, or {re.escape(meant)}"
+                message = f"{meant} {is_} in a regular expression"
+                findings.add("ESL056", message, written.text, severity=Severity.WARNING, hint=hint)
                 continue
             if not each.detection.timed and not _everything(findings, pattern, written):
                 _restart(findings, each, pattern, written, done)
