@@ -173,5 +173,5 @@ def begin() -> None:
 
 # While a module of this package is looked for by `-m`, argv has no other name for it.
 _FOUND = sys.argv[:1] == ["-m"] and any(word.split(".")[0] == "whesl" for word in sys.orig_argv[1:4])
-if _FOUND or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119
+if _FOUND or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119 - pathlib is slow
     begin()

@@ -6,6 +6,7 @@ Every kind stands beside a script or rule that is much like it and right.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.language.corpus import DETECT, RECOVER
 from tests.language.test_surroundings import HEADER
 from whesl import language
+from whesl.doctor.job_script.script import JobScript
 from whesl.doctor.rules_on_this_host import Surroundings
 from whesl.managers import workflow as workflows
 from whesl.managers.workflow import verified
@@ -468,3 +470,10 @@ def test_handlers_that_print_words(tmp_path: Path, words: str, told: bool) -> No
     handler.chmod(0o755)
     rules = f'DECLARE RESOURCE BUFFER[ADD HANDLER "./stage"]\n{LOST}\n{RECOVER}JOB BUFFER.ADD'
     assert found(tmp_path, "#!/bin/sh\nsrun ./a\n", rules) == (["ESL077"] if told else [])
+
+
+def test_a_pipe_in_a_program_s_place_is_never_waited_for(tmp_path: Path) -> None:
+    """whesl check opened the Python program that a script names, and waited for ever for a writer."""
+    os.mkfifo(tmp_path / "app.py")
+    script = JobScript("#!/bin/bash\nsrun python3 app.py\n", True, "run", str(tmp_path))
+    assert {source.command.given for source in script.python} == {""}

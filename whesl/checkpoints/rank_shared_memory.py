@@ -100,10 +100,10 @@ class Page:
         return self._words[word]
 
     def put(self, word: int, value: int) -> None:
-        """Set a word of the header.
+        """Write a number into one field of the header.
 
         Args:
-            word: index of the word, such as ``TARGET``; a word has eight bytes.
+            word: index of the field, such as ``TARGET``; each field has eight bytes.
             value: an integer from 0 to 2**64 - 1.
         """
         self._words[word] = value

@@ -14,6 +14,7 @@ from whesl.language.spec import ExceptionSpec, RecoveryStep
 DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     files.written_elsewhere,
     files.promised_otherwise,
+    files.unwritten,
     files.said_elsewhere,
     files.of_another_step,
     files.out_of_sight,

@@ -98,7 +98,7 @@ def promised_otherwise(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         yield Unfit("ESL081", message, f"did you mean {near[0]}?", watch.span, promise.path)
 
 
-def _unwritten(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+def unwritten(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find timers on a file whose lines the script prints on standard output."""
     reads, path = watch.detection.reads(), _path(watch)
     if reads is None or path is None or watch.detection.timer() is None or set("*?[$~") & set(path):
@@ -111,8 +111,7 @@ def _unwritten(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def said_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find lines that the script writes to another file than the one that is read or promised."""
-    yield from _unwritten(script, watch)
+    """Find promised lines that the script writes to another file of the same stem."""
     promise = watch.detection.promised()
     if promise is None or promise.pattern is None:
         return

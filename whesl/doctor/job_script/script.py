@@ -138,9 +138,12 @@ class JobScript:
 
 
 def beginning(place: str, name: str) -> str:
-    """Return the text of a program in a directory, "" where it cannot be read."""
+    """Return the text of a program in a directory, "" where it cannot be read; a pipe is not waited for."""
+    path = Path(place, name)
     try:
-        with Path(place, name).open("rb") as opened:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as opened:
             return opened.read(_LONGEST).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
@@ -149,7 +152,7 @@ def beginning(place: str, name: str) -> str:
 def inner(command: Command, *programs: str) -> tuple[str, ...]:
     """Return a program's name and arguments in a command; () where the command names none of the programs.
 
-    The words of a launcher, which stand before the name, are left out.
+    The result leaves the launcher's words out: the launcher stands before the program.
 
     Args:
         command: the command.

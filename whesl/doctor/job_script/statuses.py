@@ -174,8 +174,6 @@ class _Run:
         inside = [each for each in descendants(node) if each.type == "command_substitution"]
         within = any(each.id == self._fails for one in inside for each in descendants(one))
         state = state._replace(failed=state.failed or within)
-        if name in ("{", "}"):  # behind !, where the grammar takes them for commands
-            raise _TooLongError
         if name in self._functions:
             made = self._all([self._functions[name]], {state}, guarded)
             return {each._replace(flow="" if each.flow == "return" else each.flow) for each in made}

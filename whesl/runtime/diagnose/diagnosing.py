@@ -154,7 +154,7 @@ def _told_by_state(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis | 
 
 
 def _told_in_words(found: Diagnosis, accounting: Accounting) -> Diagnosis | None:
-    """Return the diagnosis by the words of the resource manager's record; None where they name no cause."""
+    """Return the cause that the resource manager's record of the job names in words; None for none."""
     if not accounting.failed:
         return None
     status = f", exit status {accounting.status}"  # Slurm writes a signal as ExitCode=0:11

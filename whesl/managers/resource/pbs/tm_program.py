@@ -140,7 +140,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_DFL if own else lambda number, _: caught.append(number))
     if launcher:
         # Signals and stacks are for programs: WHESL leaves launchers out by their processes' names.
-        with open("/proc/self/comm", "w", encoding="ascii") as name:  # noqa: PTH123
+        with open("/proc/self/comm", "w", encoding="ascii") as name:  # noqa: PTH123 - pathlib costs milliseconds
             name.write(launcher[2:])
     nodes, *command = sys.argv[1 + bool(launcher) :]
     table = [(int(index), name) for index, _, name in (word.partition("=") for word in nodes.split())]
