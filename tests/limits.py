@@ -17,9 +17,14 @@ _communicate = subprocess.Popen.communicate
 _wait = subprocess.Popen.wait
 
 
+def crowd() -> float:
+    """Return how many processes there are for each core now, one at the least."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def factor() -> float:
     """Return how many times as long as on an idle machine something may take now."""
-    return max(float(BUSY), os.getloadavg()[0] / (os.cpu_count() or 1))
+    return max(float(BUSY), crowd())
 
 
 def _patient_communicate(

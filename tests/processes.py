@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 
 import psutil
 
@@ -24,6 +25,29 @@ def lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def descriptors() -> dict[str, str]:
+    """Return what each open descriptor of this process leads to."""
+    with os.scandir("/proc/self/fd") as found:
+        names = [entry.name for entry in found]
+    led = {}
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):  # that of the search itself
+            led[name] = os.readlink(f"/proc/self/fd/{name}")  # noqa: PTH115 - what it leads to may be no path
+    return led
+
+
+@contextlib.contextmanager
+def nothing_left_open() -> Iterator[None]:
+    """Check that no descriptor is open that was opened meanwhile.
+
+    Others of this process may be closed at any moment: those of what earlier tests have left as garbage.
+    """
+    before = descriptors()
+    yield
+    left = {name: what for name, what in descriptors().items() if before.get(name) != what}
+    assert not left
 
 
 def below(pid: int) -> list[psutil.Process]:

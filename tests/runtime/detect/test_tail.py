@@ -12,6 +12,7 @@ from pathlib import Path
 import inotify_simple
 import pytest
 
+from tests.processes import nothing_left_open
 from whesl.runtime.detect import tail
 from whesl.runtime.detect.filesystem_type import magic_of, mount_source
 from whesl.runtime.detect.followed_file import FASTEST, Chunk
@@ -385,16 +386,15 @@ def test_without_watches_it_polls(log: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_descriptor_is_left_behind(tailer: Tailer, log: Path) -> None:
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(5):
-        log.write_bytes(b"x")
-        tailer.follow(str(log))
-        read_all(tailer)
-        log.unlink()
-        log.write_bytes(b"yy")
-        read_all(tailer)
-    tailer.unfollow(str(log))
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    with nothing_left_open():
+        for _ in range(5):
+            log.write_bytes(b"x")
+            tailer.follow(str(log))
+            read_all(tailer)
+            log.unlink()
+            log.write_bytes(b"yy")
+            read_all(tailer)
+        tailer.unfollow(str(log))
 
 
 def test_magic_and_mounts(tmp_path: Path) -> None:
