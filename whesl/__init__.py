@@ -79,6 +79,27 @@ def take_own_name() -> None:
         return
 
 
+# Names of processes that start programs with the same signals ignored as they have themselves.
+_HAND_ON = {"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "busybox", "xargs", "find", "make", "timeout"}
+
+
+def ignored_by_shell() -> "set[int]":
+    """Return which of SIGPIPE and SIGXFSZ the caller of this process, if it is a shell, ignores for it.
+
+    Python ignores both at its start, so a process of WHESL cannot tell which it has inherited.
+    """
+    import _signal  # type: ignore[import-not-found]  # signal without its slow import; typeshed has no stub
+
+    caller = f"/proc/{os.getppid()}"
+    try:
+        with open(f"{caller}/comm") as comm, open(f"{caller}/status") as status:  # noqa: PTH123  # pathlib takes 5 ms
+            named = comm.read().strip() in _HAND_ON
+            mask = next((int(line.split()[1], 16) for line in status if line.startswith("SigIgn:")), 0)
+    except OSError:  # the caller has ended
+        return set()
+    return {signum for signum in (_signal.SIGPIPE, _signal.SIGXFSZ) if named and mask >> (signum - 1) & 1}
+
+
 def become(
     program: str, words: "Sequence[str]", environment: "Mapping[str, str] | None" = None
 ) -> "NoReturn":
@@ -91,10 +112,10 @@ def become(
 
     Raises OSError.
     """
-    import _signal  # type: ignore[import-not-found]  # signal without its slow import; typeshed has no stub
+    import _signal  # signal without its slow import
 
     drop_coerced_locale()
-    for signum in (_signal.SIGPIPE, _signal.SIGXFSZ):
+    for signum in {_signal.SIGPIPE, _signal.SIGXFSZ} - ignored_by_shell():
         _signal.signal(signum, _signal.SIG_DFL)
     os.execve(program, [*words], os.environ if environment is None else environment)  # noqa: S606  # a list
 

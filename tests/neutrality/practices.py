@@ -73,7 +73,7 @@ PRACTICES = (
     step("becomes-a-step", "exec srun -n1 sh -c 'echo the last; exit 5'\n"),
     step("steps-by-xargs", "seq 3 | xargs -P 3 -I{} srun -n1 --overlap sh -c 'echo {} > by-{}'; ls by-*\n"),
     step("steps-by-make", "make -s -j2; echo $?\n", files={"Makefile": b"all: a b\na b:\n\t@srun -n1 --overlap sh -c 'echo $@ > $@'\n"}),
-    step("steps-left-behind", "srun -n1 --overlap sleep 60 & srun -n1 --overlap sh -c 'trap \"\" TERM; sleep 60' & sleep 1.5; echo leaving\n", seconds=60.0, volatile=("messages:*",)),
+    step("steps-left-behind", "srun -n1 --overlap sh -c ': > first; exec sleep 60' & while [ ! -e first ]; do sleep 0.1; done; srun -n1 --overlap sh -c 'trap \"\" TERM; : > second; sleep 60' & while [ ! -e second ]; do sleep 0.1; done; echo leaving\n", seconds=60.0, volatile=("messages:*",)),
     step("step-with-own-prolog", "srun -n1 --task-prolog=$PWD/prolog --task-epilog=$PWD/epilog sh -c 'echo $FROM'; cat ended\n", files={"prolog": b"#!/bin/sh\necho export FROM=prolog\n", "epilog": b"#!/bin/sh\necho over > ended\n"}),
     step("step-broadcasts", "cp /bin/echo here; srun -n1 --bcast=/tmp/sent.$SLURM_JOB_ID ./here broadcast; rm -f /tmp/sent.$SLURM_JOB_ID\n"),
     step("step-attached", "srun -n1 -J kept sh -c ': > up; sleep 3; echo at the end' & while [ ! -e up ]; do sleep 0.1; done; sleep 0.5; sattach $SLURM_JOB_ID.0 2> /dev/null; wait\n"),

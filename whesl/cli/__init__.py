@@ -19,9 +19,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: the words after the program's name; None for the process's own.
     """
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["exec"]:
+        from whesl.runtime.isolator.launch import program_runner
+
+        program_runner.note_signals()
     # A caller's ignored SIGCHLD is inherited: the kernel would keep no child's status, and each would be 0.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:
         from whesl.cli.launch import fast_exec
 

@@ -91,18 +91,20 @@ def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(
     assert {run() for _ in range(60)} <= {wanted, ""}
 
 
-def test_a_launcher_inherits_nothing_of_the_shim_s_interpreter(tmp_path: Path) -> None:
+@pytest.mark.parametrize("caller", ["", "trap '' PIPE", "trap '' XFSZ TERM"])
+def test_a_launcher_inherits_its_caller_s_signals_and_no_locale(tmp_path: Path, caller: str) -> None:
     """Ranks of mpirun ignored SIGPIPE and SIGXFSZ, as Python does, and had LC_CTYPE=C.UTF-8."""
     (tmp_path / "mpirun").write_text("#!/bin/sh\ngrep SigIgn /proc/self/status; env | grep LC_; exit 7\n")
     (tmp_path / "mpirun").chmod(0o700)
-    plain = subprocess.run(
-        [tmp_path / "mpirun"], env={}, stdout=subprocess.PIPE, text=True, check=False
-    ).stdout
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", shim_program.__file__, "mpirun"],
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "WHESL_NODELIST": "n1"},
-        capture_output=True,
-        text=True,
-        check=False,
+    shim = f"{sys.executable} -I -S {shim_program.__file__} mpirun"
+    plain, wrapped = (
+        subprocess.run(
+            ["bash", "-c", f"{caller}\n{command}; exit $?"],
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin", "WHESL_NODELIST": "n1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for command in ("mpirun", shim)
     )
-    assert (done.returncode, done.stdout) == (7, plain)
+    assert (wrapped.returncode, wrapped.stdout) == (7, plain.stdout)

@@ -98,6 +98,38 @@ def test_only_the_lost_node_s_lock_is_broken(tmp_path: Path, node: str) -> None:
         os.close(descriptor)
 
 
+class Scriptless(SlurmAllocation):
+    """A job of n1 to n3, of which n1 and n3 are lost."""
+
+    ended: list[int]
+
+    def node_states(self) -> dict[str, NodeState]:
+        return {"n1": NodeState.DOWN, "n3": NodeState.DOWN}
+
+    def end_job(self, status: int) -> None:
+        self.ended.append(status)
+
+
+@pytest.mark.parametrize(("lost", "ended"), [("n1", [75]), ("n3", [])])
+def test_a_job_whose_script_is_lost_and_cannot_go_on_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, ended: list[int]
+) -> None:
+    """A script that calls ``whesl exec`` was lost with its node, and its job was RUNNING until its limit."""
+    directory = TaskDir(tmp_path / "task")
+    directory.make()
+    directory.job_file.write_bytes(msgspec.json.encode(job(own_node=lost)))
+    found = Scriptless(STEP)
+    found.ended = []
+    monkeypatch.setattr(isolator_takeover, "current_allocation", lambda _: found)
+    monkeypatch.setattr(isolator_takeover, "REQUEUE_PATIENCE", 0.0)
+    monkeypatch.setattr(isolator_takeover.signal, "signal", lambda *_: None)
+    unheard, silent = os.pipe()
+    assert isolator_takeover.take_over(directory, unheard) is None
+    os.close(unheard)
+    os.close(silent)
+    assert found.ended == ended
+
+
 def test_the_attempt_goes_on_with_a_spare_in_the_lost_nodes_place(world: Callable[..., World]) -> None:
     made = world(node_exception(), nodes=("n1", "n2", "n3"), active=2, kept=True)
     assert made.state.nodes.active == ("n1", "n2")

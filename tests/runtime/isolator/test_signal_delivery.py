@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.isolator.bench import Bench, bench, until
+from whesl.managers.workflow import script_wrapping
 from whesl.runtime.isolator.launch import signal_delivery
 
 __all__ = ["bench"]
@@ -122,27 +124,54 @@ def test_a_signal_to_everybody_is_passed_on_to_nobody(bench: Bench) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("part", [0, 1])
-def test_what_is_ignored_when_whesl_is_called_every_attempt_of_the_program_ignores(
-    bench: Bench, part: int
-) -> None:
-    """``nohup whesl exec CMD``: CMD was ended by SIGHUP all the same."""
-    # Python ignores SIGXFSZ by itself, so nobody can tell whether its caller has.
-    ignored = [signum for signum in SIGNALS[part::2] if signum != signal.SIGXFSZ]
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("way", ["exec", "observe", "script"])
+def test_every_attempt_ignores_and_blocks_what_its_caller_does(bench: Bench, way: str, seed: int) -> None:
+    """``nohup whesl exec CMD``: SIGHUP ended CMD; ``trap '' PIPE`` was lost, as were blocked signals."""
+    every = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+    draw = random.Random(seed)
+    ignored, blocked = ({signum for signum in every if draw.random() < 0.5} for _ in range(2))
 
-    def ignore() -> None:
-        for signum in ignored:
-            signal.signal(signum, signal.SIG_IGN)
+    def begin() -> None:
+        for signum in every:
+            signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked - {signal.SIGCHLD})
 
-    masks = ["grep", "-e", "SigBlk", "-e", "SigIgn", "/proc/self/status"]
-    plain = subprocess.run(masks, capture_output=True, check=True, preexec_fn=ignore).stdout.decode()
-    text = (
-        f'{" ".join(masks)} >>masks\n[ "$WHESL_RESTART_COUNT" = 1 ] || echo "An error occurred in MPI_Send"\n'
-    )
-    words = bench.script(f'{text}[ "$WHESL_RESTART_COUNT" = 1 ] || exec sleep 60\n')
-    child = bench.exec(*words, options=("-e", bench.rules()), preexec_fn=ignore, stdout=subprocess.PIPE)
-    child.communicate(timeout=60)
-    assert (bench.place / "masks").read_text() == plain * 2
+    first, ends = "#!/bin/bash", '[ "$WHESL_RESTART_COUNT" != 0 ] ||'
+    app = bench.place / "app.sh"
+    shows = f"{first}\ngrep -e SigBlk -e SigIgn /proc/self/status >> masks\n"
+    app.write_text(f"{shows}{ends} echo An error occurred in MPI_Send\n{ends} exec sleep 60\n")
+    whesl, rules = (sys.executable, "-m", "whesl"), str(bench.rules())
+    words = [*whesl, "exec", "--step", "app", "--no-coordinator", "-e", rules, "--", "bash", str(app)]
+    if way == "script":
+        calls = bench.place / "whesl"
+        calls.write_text(
+            f'#!/bin/sh\nw="$2 $3"; shift 3; exec {" ".join(whesl)} exec $w --no-coordinator "$@"\n'
+        )
+        calls.chmod(0o700)
+        call = script_wrapping.TaskCall(program=(str(calls),), workflow="w", step="app", spec=rules)
+        made = script_wrapping.program_for(call, first, "", str(bench.place))
+        made.write()
+        words = [made.path, str(app)]
+    elif way == "observe":
+        app.write_text(shows)
+        words.insert(4, "--observe")
+    # A shell stands between, as in jobs: of other callers nobody can tell whether they ignore SIGPIPE.
+    call_them = ["bash", "-c", '"$@"; exit $?', "bash"]
+    for run in (["bash", str(app)], words):
+        environment = bench.environment | ({} if run is words else {"WHESL_RESTART_COUNT": "1"})
+        subprocess.run(
+            [*call_them, *run],
+            cwd=bench.place,
+            env=environment,
+            check=True,
+            preexec_fn=begin,
+            restore_signals=False,
+            stdout=(bench.place / "out").open("a"),
+            timeout=60,
+        )
+    found = (bench.place / "masks").read_text().splitlines()
+    assert found == found[:2] * (2 if way == "observe" else 3)
 
 
 def test_the_program_leads_a_process_group_with_nothing_blocked(bench: Bench) -> None:

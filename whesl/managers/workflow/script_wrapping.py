@@ -37,6 +37,8 @@ _BLANK = re.compile(r"\s")
 # signals.
 _HELD = (*range(1, 4), 5, 6, 10, 12, *range(14, 17), 18, *range(20, 32), *range(34, 65))
 _HOLD = (
+    "while read -r WHESL_K WHESL_V; do case $WHESL_K in SigBlk:) WHESL_B=$WHESL_V;;"
+    ' SigIgn:) export WHESL_CALLER_SIGNALS="$WHESL_V $WHESL_B";; esac; done < /proc/$$/status',
     f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
     "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
     # bash sets SHLVL to 1 at its start and to 0 at its exec where its caller has 0, and where it has none.

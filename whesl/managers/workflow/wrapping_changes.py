@@ -133,6 +133,13 @@ CHANGES = (
         script=r"\bwhesl\s+exec\b.*[<>]&-",
     ),
     Change(
+        name="ignored-signals",
+        what="SIGPIPE and SIGXFSZ end a command whose caller ignores them and is no shell.",
+        when="In scripts that call `whesl exec` by `env --ignore-signal`, or by `exec` after `trap '' PIPE`.",
+        why="Python ignores both in WHESL's process; only of a shell that waits it is known what it ignores.",
+        script=r"\benv\b.*--ignore-signal.*\bwhesl\s+exec\b",
+    ),
+    Change(
         name="killed",
         what="A job's script that is killed by a signal takes all processes of its task along.",
         when="On a cluster with `proctrack/linuxproc` or `proctrack/pgid`, which let some of them run on.",

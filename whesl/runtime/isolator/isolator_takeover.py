@@ -5,7 +5,8 @@ script. So an agent that hears nothing of the isolator any more starts a success
 (``node_agent.isolator_takeover_start``), which waits here until the resource manager calls the isolator's
 node down. Silence alone is no loss. Of several successors the one that gets the task's lock takes over: it
 names its own node in ``job.json``, and goes on as a restarted isolator does, with the loss of the earlier
-node as its first event. The job's script is gone, so the successor also ends the job.
+node as its first event. The job's script is gone, so the successor also ends the job. It does so, too, where
+it cannot take the task over, as from a script that has other commands: such a job would run on for nothing.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def prepared(directory: TaskDir, job: Job, allocation: Allocation, keeper: int) 
 def take_over(directory: TaskDir, heard: int = 0) -> tuple[Job, int] | None:
     """Wait until this node may take the task over; return the job and the task's lock, None where it may not.
 
-    The process gets the environment of the job's script.
+    The process gets the environment of the job's script. It ends a job whose script cannot go on.
 
     Args:
         directory: the task's directory.
@@ -137,11 +138,12 @@ def take_over(directory: TaskDir, heard: int = 0) -> tuple[Job, int] | None:
         signal.signal(signum, signal.SIG_DFL)
     variables = decode_errors.load(directory.variables, Variables)
     step = current_allocation(os.environ)
-    if variables is None or not isinstance(step, OutlivesScript):
+    if not isinstance(step, OutlivesScript):
         return None
-    told = step.script_environment(variables.values)
-    os.environ.clear()
-    os.environ.update(told)
+    if variables is not None:
+        told = step.script_environment(variables.values)
+        os.environ.clear()
+        os.environ.update(told)
     allocation = current_allocation(os.environ)
     own, lost = allocation.describe().batch_host, ""
     LOG.info("%s: the isolator's node is silent; asking whether it is lost", own)
@@ -164,6 +166,11 @@ def take_over(directory: TaskDir, heard: int = 0) -> tuple[Job, int] | None:
         if following is Course.TAKE:
             break
         select.select([heard], [], [], ASK_EVERY)
+    if variables is None:
+        if lost == allocation.describe().nodes[0]:
+            LOG.warning("the job's script is lost with %s: the job is ended, unless it runs again", lost)
+            end_job(allocation, EXIT_TEMPORARY)
+        return None
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)

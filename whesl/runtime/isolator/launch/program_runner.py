@@ -17,15 +17,18 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
-from whesl import drop_coerced_locale, take_own_name
+from whesl import drop_coerced_locale, ignored_by_shell, take_own_name
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Set
     from typing import NoReturn
 
 # Word after a status of 128 + n: the command died of signal n, and did not return that status itself.
 SIGNAL = "signal"
+# The signals that the caller of ``whesl exec`` ignores, and those that it blocks: bit masks as in /proc.
+_CALLER = "WHESL_CALLER_SIGNALS"
+_PYTHON_IGNORES: Set[int] = {signal.SIGPIPE, signal.SIGXFSZ}
 _WIDTH = 15
 STATUS_PENDING = b"-" * _WIDTH + b"\n"
 # Tries to write the status file, for half a minute, while its file system refuses.
@@ -103,7 +106,7 @@ def status_in_name(runner: int) -> tuple[int | None, bool]:
     return None, False
 
 
-def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tuple[int, str]:
+def _run(become: Callable[[], NoReturn], held: Set[int]) -> tuple[int, str]:
     pid = os.fork()
     if pid == 0:
         try:
@@ -116,13 +119,34 @@ def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tup
     return (128 - code, SIGNAL) if code < 0 else (code, "")
 
 
-def give_back_signals(blocked: set[int | signal.Signals]) -> None:
-    """Reset signals that the interpreter itself ignores, and block those in ``blocked`` except SIGCHLD.
+def note_signals() -> None:
+    """Note in the environment what the caller ignores and blocks, and what a wrapped script's program saw."""
+    ignored, blocked = _noted() or (ignored_by_shell(), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    own = {signum for signum in signal.valid_signals() if signal.getsignal(signum) is signal.SIG_IGN}
+    # Python ignores these two at its start, and bash ignores SIGQUIT for itself.
+    ignored = own - _PYTHON_IGNORES | _PYTHON_IGNORES & ignored
+    masks = (sum(1 << (signum - 1) for signum in signals) for signals in (ignored, blocked))
+    os.environ[_CALLER] = " ".join(f"{mask:x}" for mask in masks)
 
-    Slurm 25.05 starts scripts with SIGCHLD blocked, and a shell that inherits that may wait for ever.
+
+def _noted() -> list[set[int]]:
+    """Return which signals the caller ignores, and which it blocks; nothing where that is not noted."""
+    masks = [int(mask, 16) for mask in os.environ.get(_CALLER, "").split()]
+    return [{signum for signum in signal.valid_signals() if mask >> (signum - 1) & 1} for mask in masks]
+
+
+def give_back_signals(blocked: Set[int]) -> None:
+    """Ignore and block the signals that the caller of ``whesl exec`` ignores and blocks.
+
+    Args:
+        blocked: the signals to block where nothing is noted of the caller.
+
+    SIGCHLD is never blocked: Slurm 25.05 starts scripts so, and a shell that inherits that may wait for ever.
     """
-    for signum in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(signum, signal.SIG_DFL)
+    ignored, blocked = _noted() or (set(), blocked)
+    os.environ.pop(_CALLER, None)
+    for signum in _PYTHON_IGNORES | ignored:
+        signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked - {signal.SIGCHLD})
 
 

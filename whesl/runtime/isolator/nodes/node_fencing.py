@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 RETRY = 0.25
-SUCCESSORS = 3  # nodes that may take the task over, each of which asks the resource manager about this one
+# Nodes that may take the task over, or end its job; each of them asks the resource manager about this one.
+SUCCESSORS = 3
 REPEAT = 0.1  # seconds between two requests to kill, while a launcher may end by itself
 # Seconds for a launcher to end after its ranks were killed; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
@@ -123,7 +124,7 @@ class Nodes:
                 job.setup.claim,
                 token_prefix(job.setup),
                 self.suspension,
-                successors=self._remote[:SUCCESSORS] if job.setup.moves else (),
+                successors=self._remote[:SUCCESSORS] if job.setup.kept else (),
                 heartbeat=job.heartbeat,
                 limit=job.heartbeat_limit,
                 now=time.monotonic(),
