@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
@@ -68,7 +67,6 @@ class Place:
         monkeypatch.setattr(time, "strftime", lambda form: "now")
         monkeypatch.setattr(time, "time", lambda: 7.0)
         monkeypatch.setattr(isolator_start, "start_isolator", lambda *arguments: os.getpid())
-        monkeypatch.setattr(signal_delivery, "signals_kept", contextlib.nullcontext)
         monkeypatch.setattr(signal_delivery, "hold_signals", lambda: None)
         monkeypatch.setattr(standard_streams, "append_only", lambda descriptor: None)
         monkeypatch.setattr(runner_start, "start", self._start)

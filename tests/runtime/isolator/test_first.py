@@ -21,7 +21,7 @@ from whesl.model.workflow import Task
 from whesl.runtime.isolator.core import state_machine
 from whesl.runtime.isolator.core.events_and_commands import StartAttempt, Started
 from whesl.runtime.isolator.core.task_setup import Setup, split, token
-from whesl.runtime.isolator.launch import first_attempt, signal_delivery
+from whesl.runtime.isolator.launch import first_attempt, program_runner
 from whesl.runtime.isolator.launch.attempt_starter import Starter
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
@@ -137,26 +137,19 @@ def test_the_isolator_finds_it_and_starts_nothing(
     assert (tmp_path / "out").read_text() == "before\nonce\n"
 
 
-_CALLER = """\
-import os, signal, subprocess, sys
-from whesl.runtime.isolator.launch import signal_delivery
-def masks():
-    status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
-    return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
-for signum in signal_delivery.SIGNALS:  # some are ignored in what a shell without job control puts behind
-    signal.signal(signum, signal.SIG_DFL)
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-before = masks()
-with signal_delivery.signals_kept():
-    os.kill(os.getpid(), signal.SIGTERM)
-    os.kill(os.getpid(), signal.SIGHUP)
-    kept = masks()
-print(kept == before or (kept, before))
-print(signal.SIGTERM in signal.sigpending(), signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)
+_EARLY = """\
+import os, signal, sys
+from whesl.runtime.isolator.launch import program_runner
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+os.kill(os.getpid(), signal.SIGTERM)
+os._exit(program_runner.main("1", sys.argv[1], ["sleep", "60"]))
 """
 
 
-def test_the_program_has_its_caller_s_signals_and_the_keeper_hears_of_those_that_came() -> None:
-    assert set(signal_delivery.SIGNALS) >= {signal.SIGTERM, signal.SIGHUP}
-    done = subprocess.run([sys.executable, "-c", _CALLER], capture_output=True, text=True, check=False)
-    assert done.stdout.split("\n")[:2] == ["True", "True True"], done.stdout + done.stderr
+def test_a_signal_that_came_before_the_program_was_there_is_the_program_s(tmp_path: Path) -> None:
+    """A signal to all of a job stayed with the runner, which starts with all signals blocked."""
+    status = tmp_path / "status"
+    status.write_bytes(program_runner.STATUS_PENDING)
+    done = subprocess.run([sys.executable, "-c", _EARLY, str(status)], check=False)
+    died = 128 + signal.SIGTERM
+    assert (done.returncode, program_runner.read(status.read_bytes())) == (died, (died, True))

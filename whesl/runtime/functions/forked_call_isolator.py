@@ -165,11 +165,10 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     lock = directory.lock(setup)
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     gate = os.pipe()
-    with signal_delivery.signals_kept():
-        pid = isolator_start.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
-        with contextlib.suppress(OSError):  # on an error the isolator writes its own entry
-            takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
-        runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))
+    pid = isolator_start.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
+    with contextlib.suppress(OSError):  # on an error the isolator writes its own entry
+        takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
+    runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))
     waits = short_task_without_isolator.gate(gate, msgspec.to_builtins(job), started=bool(runner))
     return {"gate": waits, "child": True, "runner": runner, **_told(directory, job, pid)}
 

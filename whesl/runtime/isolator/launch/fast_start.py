@@ -184,18 +184,18 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         sizes = {file: file_retry.size(file) for file in (*outputs, *named)}
         job["first"] = {"sizes": sizes, "before": old_files.positions(named), "began": time.time()}
     started = 0
-    with signal_delivery.signals_kept():
-        file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
-        file_retry.remove(f"{path}/result.json")
-        gate = os.pipe()
-        # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
-        pid = isolator_start.start_isolator(sys.executable, path, task.lock, gate)
-        with contextlib.suppress(OSError):  # the isolator signs the lock itself
-            takeover_lock.sign(task.lock, _owner(task.setup, pid))
-        if begins:
-            # After an error, the isolator tries again and reports the reason.
-            with contextlib.suppress(OSError):
-                started = _begin(task, job, outputs)
+    signal_delivery.hold_signals()
+    file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
+    file_retry.remove(f"{path}/result.json")
+    gate = os.pipe()
+    # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
+    pid = isolator_start.start_isolator(sys.executable, path, task.lock, gate)
+    with contextlib.suppress(OSError):  # the isolator signs the lock itself
+        takeover_lock.sign(task.lock, _owner(task.setup, pid))
+    if begins:
+        # After an error, the isolator tries again and reports the reason.
+        with contextlib.suppress(OSError):
+            started = _begin(task, job, outputs)
     from whesl.runtime.isolator.launch import (
         short_task_without_isolator,  # imported only now that the program runs
     )

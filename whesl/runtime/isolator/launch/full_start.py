@@ -147,15 +147,15 @@ def _start(
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     if script:
         file_retry.replace(setup_json.given_script(str(directory.path)), script, mode=0o700)
-    with signal_delivery.signals_kept():
-        file_retry.replace(directory.job_file, msgspec.json.encode(job))
-        file_retry.remove(directory.result_file)
-        gate = os.pipe()
-        # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
-        pid = isolator_start.start_isolator(sys.executable, str(directory.path), lock, gate)
-        with contextlib.suppress(OSError):  # the isolator signs the lock itself
-            takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
-        runner = first_attempt.begin(job, directory, allocation) if begins else 0
+    signal_delivery.hold_signals()
+    file_retry.replace(directory.job_file, msgspec.json.encode(job))
+    file_retry.remove(directory.result_file)
+    gate = os.pipe()
+    # The isolator starts first, so that the lock names it from the beginning, and waits at the gate.
+    pid = isolator_start.start_isolator(sys.executable, str(directory.path), lock, gate)
+    with contextlib.suppress(OSError):  # the isolator signs the lock itself
+        takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
+    runner = first_attempt.begin(job, directory, allocation) if begins else 0
     return pid, runner, short_task_without_isolator.gate(gate, msgspec.to_builtins(job), started=bool(runner))
 
 

@@ -84,11 +84,11 @@ def run(status: str, become: Callable[[], NoReturn]) -> int:
         status: the status file.
         become: executes the command; called in the child.
     """
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     # Where SIGCHLD is ignored, the kernel keeps no child's status.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave(status, "run")
-    code, word = _run(become, held)
+    code, word = _run(become)
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as name:  # noqa: PTH123
         name.write(f"{code} {word}")  # the keeper's only source while the status file's file system hangs
     _leave(status, f"{code} {word}")
@@ -106,12 +106,15 @@ def status_in_name(runner: int) -> tuple[int | None, bool]:
     return None, False
 
 
-def _run(become: Callable[[], NoReturn], held: Set[int]) -> tuple[int, str]:
+def _run(become: Callable[[], NoReturn]) -> tuple[int, str]:
+    came = signal.sigpending()  # before the child was there, for which they are meant
     pid = os.fork()
     if pid == 0:
         try:
             os.setpgid(0, 0)
-            give_back_signals(held)
+            for signum in came:
+                os.kill(os.getpid(), signum)
+            give_back_signals()
             become()
         finally:
             os._exit(126)
@@ -135,15 +138,12 @@ def _noted() -> list[set[int]]:
     return [{signum for signum in signal.valid_signals() if mask >> (signum - 1) & 1} for mask in masks]
 
 
-def give_back_signals(blocked: Set[int]) -> None:
-    """Ignore and block the signals that the caller of ``whesl exec`` ignores and blocks.
-
-    Args:
-        blocked: the signals to block where nothing is noted of the caller.
+def give_back_signals() -> None:
+    """Ignore and block the signals that the caller of ``whesl exec`` ignores and blocks, as far as noted.
 
     SIGCHLD is never blocked: Slurm 25.05 starts scripts so, and a shell that inherits that may wait for ever.
     """
-    ignored, blocked = _noted() or (set(), blocked)
+    ignored, blocked = _noted() or (set(), set())
     os.environ.pop(_CALLER, None)
     for signum in _PYTHON_IGNORES | ignored:
         signal.signal(signum, signal.SIG_IGN if signum in ignored else signal.SIG_DFL)

@@ -28,7 +28,7 @@ from whesl.runtime.locking import procfs
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 # Signals of faults and broken pipes, which a process may also cause itself; then it must not handle them.
 CAUSED = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGPIPE})
@@ -270,27 +270,5 @@ def die(signum: int) -> None:
 
 
 def hold_signals() -> None:
-    """Block signals until a keeper listens and passes them on."""
+    """Block signals until a keeper listens and passes them on. Runners give programs their caller's mask."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-
-
-@contextlib.contextmanager
-def signals_kept() -> Iterator[None]:
-    """Unblock signals while a task is written down and started, so that it inherits no blocked signals.
-
-    Afterwards signals are blocked as after ``hold_signals``, and signals that came meanwhile are pending.
-    """
-    came: list[int] = []
-    # A handler that Python has not set, as that of PYTHONFAULTHANDLER, is unknown (None).
-    before = {signum: signal.getsignal(signum) or signal.SIG_DFL for signum in heard()}
-    for signum in before:
-        signal.signal(signum, lambda number, _: came.append(number))  # programs do not inherit handlers
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        hold_signals()
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-        for number in came:
-            os.kill(os.getpid(), number)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 
 from whesl.files.hanging_file_system import SilentError
 from whesl.runtime.isolator.launch import program_runner
-from whesl.runtime.isolator.launch.signal_delivery import SIGNALS
 from whesl.runtime.wire.private_directory import HomeError
 
 TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
@@ -40,7 +38,7 @@ def instead(command: Sequence[str], error: Exception, said: str) -> None:
         return
     sys.stderr.write(f"whesl: {said}\n  the command runs as without WHESL: no rule is applied\n")
     sys.stderr.flush()
-    program_runner.give_back_signals(signal.pthread_sigmask(signal.SIG_BLOCK, ()) - SIGNALS)
+    program_runner.give_back_signals()
     program_runner.become([*command])
 
 
