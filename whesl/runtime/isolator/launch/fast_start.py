@@ -292,7 +292,5 @@ def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]
     """Install the launchers' shims, and return the variables for the resource manager's launchers."""
     if task.given.rjms == manager_table.HOST:
         return {}
-    from whesl.managers.resource import launcher_shims
-
     launcher_shims.install(f"{task.path}/bin", path=os.environ.get("PATH"))
     return allocation_from_environment.launch_environment(active, os.environ)
