@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,7 +123,7 @@ def test_a_job_whose_script_is_lost_and_cannot_go_on_is_ended(
     found.ended = []
     monkeypatch.setattr(isolator_takeover, "current_allocation", lambda _: found)
     monkeypatch.setattr(isolator_takeover, "REQUEUE_PATIENCE", 0.0)
-    monkeypatch.setattr(isolator_takeover.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     unheard, silent = os.pipe()
     assert isolator_takeover.take_over(directory, unheard) is None
     os.close(unheard)
