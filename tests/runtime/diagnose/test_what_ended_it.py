@@ -279,6 +279,10 @@ ASIDES = [
     " (expected, XFAIL)",
     " - tried again: ok",
     " - cache disabled",
+    " (caught): restart 2 used",
+    ", trying 35",
+    " (expected by WILL_FAIL)",
+    " (test of abort)",
 ]
 
 
@@ -347,3 +351,48 @@ def test_causes_that_stand_above_what_followed_from_them() -> None:
     peer = "[n1:29] PMIX ERROR: UNREACHABLE in file ../../../src/server/pmix_server.c at line 2198\n"
     assert told(f"{STEPS}{mpi}{peer}")[1] == 201
     assert told("g++: fatal error: Killed signal terminated program cc1plus\n")[0] == "out-of-memory-host"
+
+
+def test_labels_of_ranks_are_no_frames_of_a_stack() -> None:
+    calm = CALM.replace("\n", "\n 0: ")
+    assert why(f"{KILLED}\n 0: {calm}All done.\n").outcome is Outcome.ENDED_WELL
+    frames = "".join(f"  {n}: std::rt::lang_start\n" for n in range(30))
+    assert why(f"{KILLED}\n{frames}All done.\n").outcome is Outcome.FAILED
+
+
+def test_the_line_above_a_record_is_not_its_cause() -> None:
+    peer = "torch.distributed.DistBackendError: NCCL error in: /a.cpp:16, remote process exited"
+    record = RAISED.replace("{}", peer)
+    assert told(f"{STEPS}2025-01-14 08:55:02,117 ERROR uncaught exception\n{record}")[1] == 205
+    java = "java.net.ConnectException: Connection refused\n\tat java.base/sun.nio.ch.Net.pollConnect(Net)\n"
+    assert told(f"{STEPS}ERROR the task failed\n{java}")[1] == 202
+
+
+def test_what_the_line_of_a_next_try_tells_is_no_death() -> None:
+    again = "[runtime] (retry) fork0.chnk2 after signal: killed, attempt 2\n"
+    more = "the parts are joined\nthe report is written\n"
+    assert why(f"{STEPS}{BROKEN}\n{again}{more}").outcome is not Outcome.FAILED
+    assert told(f"{STEPS}{BROKEN}\n{again}")[1] == 201
+
+
+def test_a_store_of_ranks_that_is_gone_after_a_rank_s_failure() -> None:
+    """The agents of torchrun ask their store once more after their workers have died."""
+    store = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection has failed.\n"
+    wait = "[rank2]: RuntimeError: [/a/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 180ms"
+    assert told(f"{STEPS}{wait} for recv operation to complete\n{store}")[1] == 201
+    assert told(f"{store}")[0] == "launcher/rendezvous"
+
+
+def test_the_words_above_and_below_a_library_s_message() -> None:
+    prefix = "[0]PETSC ERROR: "
+    head = "[0]PETSC ERROR: --------------------- Error Message ------------------------------------\n"
+    notes = "See docs/changes/index.html for recent updates.", "solve() line 537 in src/a.cc"
+    message = "[0]PETSC ERROR: first (X) equation in the SSAFD system: zero diagonal entry at i = 170\n"
+    assert told(f"{STEPS}{head}{message}{prefix}{notes[0]}\n{prefix}{notes[1]}\n") == ("numerical", 202)
+    chem = "     IO error message >Write Failed\n  buf_write: write failed                   0\n"
+    assert (
+        told(f"{STEPS}{chem} This error has not yet been assigned to a category\n")[0] == "filesystem-error"
+    )
+    read = "[mpileup] failed to open a.bam: Exec format error\n"
+    assert told(f"{STEPS}[E::bwa_idx_load_from_disk] fail to locate the index files\n{read}")[1] == 201
+    assert told(f"{STEPS}OSError: [Errno 8] Exec format error: './app'\n")[0] == "missing-dependency"

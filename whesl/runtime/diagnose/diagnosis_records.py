@@ -71,7 +71,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         device, path: as captured by the entry.
         time: the line's time stamp in seconds, of an unknown day and zone; None without a time stamp.
         warned: whether the line is marked as a warning, or says that the program goes on.
-        again: the line below that speaks of a next try; 0 without one.
+        again: the line below that speaks of a next try, or the own line of an exception whose words do; 0
+            without one.
         speaker: the form of the logger's label of the line, or of its record; empty for none.
     """
 
@@ -139,7 +140,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: the findings, in the order of files and lines; only a limited number of each entry is kept.
         progress: the lines of steady work in the last part of each file.
-        ordinary: numbers of the ordinary lines in the last part of each file with a good end.
+        ordinary: numbers of the ordinary lines in the last part of each file with a good end, or with an
+            exception whose own words speak of a next try.
         last_lines: number of lines of each file.
         accounting: the resource manager's record; None where it is unknown.
         left_out: names of the entries that were found in more lines than ``findings`` has.

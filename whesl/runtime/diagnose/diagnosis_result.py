@@ -100,3 +100,12 @@ def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagn
         candidates=(candidate, *diagnosis.candidates),
     )
     return with_consequences(found, finding, observed)
+
+
+def later(one: Finding, other: Finding, lines: int = 0) -> bool:
+    """Whether one finding is later in time than another, or more than ``lines`` lines after it in a file."""
+    if one.number == other.number and one.line <= other.line + lines:
+        return False
+    if one.time is not None and other.time is not None:
+        return one.time > other.time
+    return one.number == other.number

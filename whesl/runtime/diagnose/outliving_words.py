@@ -17,17 +17,19 @@ _SOFT = re.compile(
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
     r"|submitting (?:the |a |its )?(?:continuation|next)\b"
     r"|proceeding anyway|retry loop|starting (?:from scratch|afresh|anew|over)\b"
-    r"|suppressed\b|handled\b|re-?starting again|: trying (?:a |the )?[a-z]"
+    r"|suppressed\b|handled\b|re-?starting again|[:,;] (?:now )?trying \w"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b"
     r"|\b(?:using|trying|with) [\w./-]+(?: [\w./-]+)? instead\b|\b(?:likely|may|might|could) run out of\b)"
     r"|\brestarting\.*$|^\W*(?:hint|tip)\b|\b(?:if|when|where|whenever) you (?:see|get|meet)\b"
     r"|[(#] ?TODO\b|(?:^\W*(?:caught|handled):? |\bcaught (?:error|exception): )"
     r"(?!signal|seg|bus error|illegal|sig[a-z]{3,4}\b|.*\b(?:exit|abort|terminat|fatal))"
+    r"|\((?:caught|handled)\b[^()]*\)"
     r"|\bnone (?:found|detected|seen|lost)\b|\b(?:used|taken|tried) instead\b"
     # The judgement of the script's author, behind the trouble: (no GPU requested, fine).
-    r"|\((?:[^()]*[,;] )?(?:(?:that|this) is |is )?(?:fine|ok(?:ay)?|optional|expected|harmless"
-    r"|wanted|intended|on purpose|no problem|not (?:needed|required|used|a problem))(?:[,;] [^()]*)?\)\W*$"
+    r"|\((?:[^()]*[,;] )?(?:(?:that|this) is |is )?(?:fine|ok(?:ay)?|optional|harmless"
+    r"|expected(?: by [^()]*)?|test of [^()]*|wanted|intended|on purpose|no problem"
+    r"|not (?:needed|required|used|a problem))(?:[,;] [^()]*)?\)\W*$"
     r"|[-,;:] (?:\w+ ){1,3}(?:disabled|(?:switched|turned) off)\W*$|, not (?:needed|required)\W*$"
     r"|\b(?:tried again|retried|(?:second|next) (?:try|attempt))\W+(?:ok|succeeded|successful|fine|done)\b"
     r"|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *(?:ok|yes)\b"
@@ -44,7 +46,7 @@ GOES_ON = re.compile(f"(?i){_ON}")
 # What else the line after a failed try says, and bash -x of a command whose failure does not count.
 _AGAIN = re.compile(
     rf"(?i){_ON}|^\++ (?:true|:)$|^(?:attempt|retry|try) (?:no\.? |number |#)?[1-9]"
-    r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?[1-9]\d*(?: ?/ ?| of )\d"
+    r"|\b(?:attempt|retry|try)(?: count| no\.?| number)? #?(?:[1-9]\d*(?: ?/ ?| of )\d|[2-9]\d*\.*$)"
 )
 # What a program says of its next try, some lines after a failed one, and bash -x of a pause before it.
 _NEXT_TRY = re.compile(
@@ -64,6 +66,14 @@ _SPEAKER = re.compile(
     r"(?P<head>.{0,80}?)\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR)\b(?P<name>[]|]?:[\w.]+:)?"
 )
 _WORD = re.compile(r"[A-Za-z_][\w.]*|\d+")
+# What the run times of languages print of an exception that nobody caught.
+_LAST_WORDS = re.compile(
+    r"Exception in thread |terminate called|\s+what\(\): |panic: |thread '.*' panicked at |Error in "
+    r"|ERROR STOP |(?:ERROR|\w+Error): LoadError: "
+)
+# The first line of the stack below such an exception, of Java, JavaScript or Julia.
+STACK = re.compile(r"\s+at (?:async )?[\w.$/<>]+ ?\(|Stacktrace:")
+_CAUSED = re.compile(r"Caused by: ")  # what Java prints below an exception's stack
 _SET_UP = r"\b(?:(?:install|register|enable?|activate?|arm)(?:s|d|ed|ing)|set(?:s|ting)?)\b"
 _HANDLER = r"\b(?:handler|hook|callback|trap|watchdog)s?\b"
 # A counter of trouble that counted none; a handler of trouble that was set up; a setting of what to do about
@@ -91,6 +101,23 @@ def warns(line: Cleaned) -> bool:
     if is_warning(line.level) or (_WARNS.search(line.text) and not _FATAL.match(line.text)):
         return True
     return any(words.search(line.text) for words in (_SOFT, _NO_TROUBLE, _ECHO))
+
+
+def raised(line: Cleaned, above: str, below: str) -> bool:
+    """Whether a line has the words of an exception that nobody caught.
+
+    Who raised it wrote them, so that they tell nothing of whether the program goes on.
+
+    Args:
+        line: the line.
+        above: the line above within a traceback of Python's; empty elsewhere.
+        below: the line below.
+    """
+    if is_warning(line.level):
+        return False
+    if _LAST_WORDS.match(line.text) or STACK.match(clean(below).text):
+        return True
+    return clean(above).text[:2].isspace() and not line.text[:1].isspace()
 
 
 def passes_over(text: str, following: Sequence[str]) -> bool:
@@ -124,7 +151,8 @@ def next_try(following: Sequence[str]) -> int:
     """Return how many lines below a failed try the program says that it tries again; 0 where it does not."""
     if following and _AGAIN.search(clean(following[0]).text):
         return 1
-    return next((at for at, line in enumerate(following, 1) if _NEXT_TRY.search(line)), 0)
+    own = (at for at, line in enumerate(following, 1) if _NEXT_TRY.search(line) and not _CAUSED.match(line))
+    return next(own, 0)
 
 
 def speaker(text: str) -> str:

@@ -38,7 +38,9 @@ _MEASURED = re.compile(
     r"|\((?:nan|inf) \w+\)[ =:]+\d"
 )
 # A line of a stack trace or of a map of the memory, which a program prints after its death.
-_FRAME = re.compile(r"^\s*(?:at |@ |#\d|\d+: |\[ *\d+\]|File |[0-9a-f]{8,})|\] \[ *\d+\] |\.so\b")
+_FRAME = re.compile(
+    r"^\s*(?:at |@ |#\d|\d+: +(?:0x|\S+(?:$| at |\())|\[ *\d+\]|File |[0-9a-f]{8,})|\] \[ *\d+\] |\.so\b"
+)
 _WORD = re.compile(r"[A-Za-z]{3}")
 NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on

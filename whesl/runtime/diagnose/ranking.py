@@ -16,6 +16,7 @@ from whesl.runtime.diagnose.diagnosis_result import (
     GENERIC,
     NEAR,
     advice_on,
+    later,
     most_telling,
     named,
     place,
@@ -114,7 +115,13 @@ class _Weighing:
         number, last = finding.number, finding.again
         if last >= self._observed.last_lines[number]:
             return True
-        after = [f for f in told if place(f) > place(finding) and not (f.warned or f.again)]
+        if last <= finding.line:  # an exception whose own words speak of a next try
+            sure, ordinary = finding.entry.strength, self._observed.ordinary[number]
+            end = max((place(e) for e in self._ends if e.entry.strength > sure), default=_NOWHERE)
+            if end < place(finding) and len(ordinary) - bisect_right(ordinary, last) <= _EPILOGUE:
+                return True
+        begin = max(place(finding), (number, last))
+        after = [f for f in told if place(f) > begin and not (f.warned or f.again)]
         if any(f.entry.role is Role.CAUSE and f.entry.strength >= _CAUSE for f in after):
             return False
         died = any(f.number == number and f.entry.role is Role.SYMPTOM for f in after)
@@ -307,9 +314,9 @@ class _Weighing:
             general = other.entry.strength < _CAUSE
             if entry.cause_class is CauseClass.HANG and other.entry.cause_class in ENDS_A_HANG:
                 continue
-            if general and (entry.role is not Role.SYMPTOM or _later(other, finding)):
+            if general and (entry.role is not Role.SYMPTOM or later(other, finding)):
                 continue
-            if entry.role is Role.SYMPTOM or not _later(other, finding, NEAR):
+            if entry.role is Role.SYMPTOM or not later(other, finding, NEAR):
                 return other
         return None
 
@@ -485,12 +492,3 @@ def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
     finding = candidate.finding
     level = next((i for i, least in enumerate(_LEVELS) if candidate.score >= least), len(_LEVELS))
     return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)
-
-
-def _later(one: Finding, other: Finding, lines: int = 0) -> bool:
-    """Whether one finding is later in time than another, or more than ``lines`` lines after it in a file."""
-    if one.number == other.number and one.line <= other.line + lines:
-        return False
-    if one.time is not None and other.time is not None:
-        return one.time > other.time
-    return one.number == other.number

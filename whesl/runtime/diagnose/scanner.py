@@ -19,7 +19,16 @@ from whesl.runtime.detect.regex_canonical_form import canonical
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
 from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean
 from whesl.runtime.diagnose.log_storms import Storms
-from whesl.runtime.diagnose.outliving_words import GOES_ON, SOON, next_try, passes_over, speaker, warns
+from whesl.runtime.diagnose.outliving_words import (
+    GOES_ON,
+    SOON,
+    STACK,
+    next_try,
+    passes_over,
+    raised,
+    speaker,
+    warns,
+)
 from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
 from whesl.runtime.diagnose.required_literal_search import NeedleSearch
@@ -32,9 +41,9 @@ _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
-_JAVA_FRAME = re.compile(r"\s+at [\w.$/]+\(")
 _IN_THREAD = re.compile(r"Exception in thread (?!\"?main\b)")
 _EPILOGUE = 5  # number of lines that show that a program went on after a thread's exception
+_TRACEBACK_HEAD = "Traceback (most"
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
 # A logger's head of less than an error; a Java exception in the line below belongs to it.
 _LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
@@ -201,7 +210,7 @@ class Scanner:
             for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
-        ended = {finding.number for finding in findings.values() if finding.entry.role is Role.END}
+        ended = {f.number for f in findings.values() if f.entry.role is Role.END or f.again == f.line}
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
@@ -264,7 +273,7 @@ class Scanner:
         found = knowledge.found(needles, cleaned.text, text)
         if not found:
             return ()
-        if cleaned.text.startswith("Traceback (most"):
+        if cleaned.text.startswith(_TRACEBACK_HEAD):
             # The exception was caught where the line above says that the program goes on.
             self._caught = line + _TRACEBACK if GOES_ON.search(previous) else 0
             # Exceptions of one record are separated by blank lines.
@@ -274,13 +283,18 @@ class Scanner:
         elif (
             below_a_warning
             or (_WARNING_HEAD.search(previous) and _LAUNCHER.match(text) is None)
-            or (_JAVA_FRAME.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous)))
+            or (STACK.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous)))
         ):
             self._caught = line
-        elif _JAVA_FRAME.match(following):
+        elif STACK.match(following):
             self._record = (line, speaker(previous), False)
+        elif line <= self._record[0] and _FRAME.match(cleaned.text):
+            self._record = (line + _TRACEBACK, *self._record[1:])
+        if STACK.match(following.partition("\n")[2]) or clean(following).text.startswith(_TRACEBACK_HEAD):
+            found = [(_heading(entry), captured) for entry, captured in found]
+        died = raised(cleaned, previous if line <= self._record[0] else "", following)
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
-        harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
+        harmless = [e for e, _ in found if e.role is Role.HARMLESS and not (died and e.general)]
         if harmless:
             least = _CLEAR if all(entry.general for entry in harmless) else None
             found = [pair for pair in found if _stands(pair[0], least)]
@@ -313,7 +327,9 @@ class Scanner:
                     node=finding.node or own.node,
                 )
             if not entry.fatal:
-                finding = self._outlived(finding, line, text, following.split("\n")[:SOON])
+                skipped = below[0] if died and below is not None else 0  # its own words
+                behind = following.split("\n")[skipped:SOON]
+                finding = self._outlived(finding, line + skipped, text, behind, died)
             if entry.by_words:
                 words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
                 finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
@@ -322,18 +338,28 @@ class Scanner:
             self._caught = 0
         return tuple(entry.name for entry, _ in best.values())
 
-    def _outlived(self, finding: Finding, line: int, text: str, following: Sequence[str]) -> Finding:
-        """Return a finding with what the lines beside it say of the program going on."""
+    def _outlived(
+        self, finding: Finding, line: int, text: str, following: Sequence[str], died: bool
+    ) -> Finding:
+        """Return a finding with what the lines beside it say of the program going on.
+
+        The words of an exception that nobody caught count as those of a next try.
+        """
         if line <= self._caught or passes_over(text, following):
             return msgspec.structs.replace(finding, warned=True)
         _, logger, in_thread = self._record if line <= self._record[0] else (0, "", False)
         again = next_try(following)
+        again = line + again if again else finding.line * (died and finding.warned)
         entry = finding.entry
         # A thread's exception ends its program only where little follows.
         if in_thread and sum(bool(below.strip()) for below in following) >= _EPILOGUE:
             entry = msgspec.structs.replace(entry, survivable=True)
         return msgspec.structs.replace(
-            finding, entry=entry, again=line + again if again else 0, speaker=logger or finding.speaker
+            finding,
+            entry=entry,
+            warned=finding.warned and not died,
+            again=again,
+            speaker=logger or finding.speaker,
         )
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
@@ -408,6 +434,13 @@ def told_by_topic(line: int, text: str, topic: Entry, *, file: str, number: int)
         node=cleaned.node,
         device=cleaned.device,
     )
+
+
+def _heading(entry: Entry) -> Entry:
+    """Return the entry of a line above the record of an exception, which tells no fault of its own."""
+    if not entry.general or entry.role is not Role.CAUSE:
+        return entry
+    return msgspec.structs.replace(entry, role=Role.SYMPTOM, by_words=False)
 
 
 def _stands(entry: Entry, least: int | None) -> bool:
