@@ -88,8 +88,8 @@ _BRIEF = {
         ("sh", "facts", "where", "message-lines", "syntax-error"), ("bash-l", "export-none", "facts", "ranks"),
         ("bash-x", "strict", "trap-exit", "exit-3"), ("zsh", "zsh-facts", "exit-3"), ("csh", "csh-facts", "exit-3"),
         ("python", "python-facts", "python-traceback"), ("export-some", "facts", "errexit-stops"),
-        ("trap-exit", "exec-command"), ("background-left", "wait-n", "coproc"), ("redirects-itself", "exit-75"),
-        ("carriage-returns", "latin-1", "latin-1-file", "exit-255"), ("dies-by-KILL",),
+        ("trap-exit", "exec-command"), ("background-left", "wait-n", "coproc", "redirects-itself", "exit-75"),
+        ("carriage-returns", "latin-1", "latin-1-file", "dies-by-KILL"),
         ("chdir", "name-bytes", "comment", "output-error", "where", "facts", "says"),
         ("variable-requeue", "hold", "input", "standard-input"),
         ("ntasks-per-node", "gres", "licenses", "mail", "exclusive", "requeue", "facts", "ranks"),
@@ -116,6 +116,16 @@ LOCAL = tuple(
         ("ntasks-per-node", "facts", "where", "says", "standard-input", "line-numbers", "ranks", "exit-3"),
         ("trap-several",), ("cancelled-cleans-up",), ("own-requeue",),
     )
+)  # fmt: skip
+
+
+# Further settings of what others of that part hold, by case and way: make test-all runs them.
+BRIEF_VARIANTS = frozenset(
+    [
+        ("cancelled", "run"), ("step-signal", "run"), ("requeue-at-warning", "run"),
+        ("latin-1+latin-1-file+dies-by-SEGV", "exec"), ("array-shared-output+says", "exec"),
+        ("own-requeue", "observe-nodes"),
+    ]
 )  # fmt: skip
 
 

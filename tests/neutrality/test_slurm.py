@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.neutrality import sites
-from tests.neutrality.cases import brief
+from tests.neutrality.cases import BRIEF_VARIANTS, brief
 from tests.neutrality.comparing import Known
 from tests.neutrality.judging import judged, lasting
 from tests.neutrality.records import WAYS, Case, Way
@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.costly, pytest.ma
 
 @pytest.fixture(scope="module")
 def found(request: pytest.FixtureRequest) -> tuple[dict[str, str], tuple[Known, ...]]:
-    """What differs in the jobs of the tests that are run: all, or those that are looked at once more."""
+    """What differs in the jobs of the tests that are run."""
     need_slurm("dbd", "shells")
     here = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
     names = {one.params["name"] for one in here if one is not None}
     chosen = [pair for pair in PAIRS if name_of(*pair) in names]
     with sites.slurm() as site:
-        wanted = twins(chosen if len(names) == len(here) else PAIRS, site.manager)
+        wanted = twins(chosen or PAIRS, site.manager)
         differing, mended = judged(site, wanted)
         return lasting(differing), mended
 
@@ -34,7 +34,16 @@ def name_of(case: Case, way: Way) -> str:
     return f"{case.name} [{way.name}]"
 
 
-@pytest.mark.parametrize("name", [name_of(*pair) for pair in PAIRS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name_of(case, way),
+            marks=[pytest.mark.variant] if (case.name, way.name) in BRIEF_VARIANTS else [],
+        )
+        for case, way in PAIRS
+    ],
+)
 def test_a_wrapped_job_does_what_the_plain_one_does(
     found: tuple[dict[str, str], tuple[Known, ...]], name: str
 ) -> None:
