@@ -32,6 +32,8 @@ in_plain_python = compile_choice.in_plain_python
 compile_choice.in_plain_python = lambda: None
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
+# Set by ``make test-all``: all loops are compiled, and hypothesis draws its own number of examples.
+ALL = "WHESL_COMPILE_ALL"
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
 USED = pytest.StashKey[float]()  # seconds of a processor when a test began
 # Where tests that failed are named, one in a line: as soon as each has, and of a run that came to its end.
@@ -119,10 +121,12 @@ def pytest_configure(config: pytest.Config) -> None:
     limits.stretch()
     if "not compiled" in config.getoption("markexpr"):
         in_plain_python()  # no test that is left gains from it, and each process would load numba
-    elif not os.environ.get("WHESL_COMPILE_ALL"):
+    elif not os.environ.get(ALL):
         leave_plain()
-    # How long an example takes says how busy the machine is.
-    settings.register_profile("whesl", deadline=None)
+    # How long an example takes says how busy the machine is. Each run draws others: half of hypothesis's own
+    # number is enough for each, and make test-all draws all.
+    examples = 100 if os.environ.get(ALL) else 50
+    settings.register_profile("whesl", deadline=None, max_examples=examples)
     settings.load_profile("whesl")
 
 

@@ -11,7 +11,7 @@ from tests.simulation.many import begin_work, failures
 from tests.simulation.scenario import draw
 from tests.simulation.system import play
 
-SEEDS = 600
+SEEDS = 300
 
 
 @pytest.mark.slow

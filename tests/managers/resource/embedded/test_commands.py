@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests import commands
 from tests.managers.resource.embedded.conftest import Bed, wait_until
 from whesl.managers.resource.embedded.artificial_wait import QueueWait
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -396,7 +398,9 @@ def test_by_hand(tmp_path: Path, bed: Bed) -> None:
     home = {"WHESL_HOME": str(tmp_path / "home"), "WHESL_LOCAL": ""}
 
     def whesl(*words: str, code: int = 0) -> str:
-        return bed.run(sys.executable, "-m", "whesl", "local", *words, code=code, **home)
+        done = commands.whesl("local", *words, env={**bed.environment, **home}, stdin=subprocess.DEVNULL)
+        assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr
 
     assert "whesl local start" in whesl("queue", code=1)
     assert "not a queue wait" in whesl("start", "--queue-wait", "sometimes", code=2)
