@@ -82,6 +82,37 @@ PLAIN = (
     "whesl.lab.simulators.desktop.",
     "whesl.lab.simulators.workflow.",
 )
+# Modules most of whose tests begin daemons, servers or several attempts of a task: half a second of a
+# processor each. ``make check`` leaves them to ``make test``, and has whole tasks in
+# tests/runtime/isolator/test_exec.py and test_causes.py.
+COSTLY = (
+    "tests/checkpoints/test_job.py",
+    "tests/cli/placement/test_chains.py",
+    "tests/cli/placement/test_learn.py",
+    "tests/cli/test_alone.py",
+    "tests/cli/test_raise.py",
+    "tests/cloud/providers/test_ec2.py",
+    "tests/cloud/providers/test_processes.py",
+    "tests/cloud/transfer/test_s3.py",
+    "tests/cloud/transfer/test_ssh.py",
+    "tests/prediction/log_chains/test_mining.py",
+    "tests/runtime/coordinator/test_crashes.py",
+    "tests/runtime/coordinator/test_daemon.py",
+    "tests/runtime/coordinator/test_daemon_commands.py",
+    "tests/runtime/isolator/test_caller.py",
+    "tests/runtime/isolator/test_common_output.py",
+    "tests/runtime/isolator/test_coordinated.py",
+    "tests/runtime/isolator/test_exec_killed.py",
+    "tests/runtime/isolator/test_last_lines.py",
+    "tests/runtime/isolator/test_nodes_alone.py",
+    "tests/runtime/isolator/test_rebuild.py",
+    "tests/runtime/isolator/test_short_task.py",
+    "tests/runtime/isolator/test_signal_delivery.py",
+    "tests/runtime/node_agent/test_agent.py",
+    "tests/security/test_files.py",
+    "tests/security/test_network.py",
+    "tests/security/test_planted.py",
+)
 # Modules whose tests call some small compiled functions, which are the same in all of a group.
 SHARED = {
     "tests/lab/readers/test_swf": "logs",
@@ -190,6 +221,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if group := first_group(COMPILED, item):
             item.add_marker(pytest.mark.compiled(group))
+        if item.nodeid.startswith(COSTLY):
+            item.add_marker(pytest.mark.costly)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     longest: dict[str, float] = {}
