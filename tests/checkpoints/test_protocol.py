@@ -72,7 +72,11 @@ def budget(**changes: Any) -> Budget:
         # The coordinator is killed at any moment.
         (2, budget(losses=1, leads=(FAR,), restarts=1), settings(), 2_000),
         pytest.param(
-            2, budget(failures=1, leads=(FAR,), restarts=2), settings(), 5_000, marks=pytest.mark.costly
+            2,
+            budget(failures=1, leads=(FAR,), restarts=2),
+            settings(),
+            5_000,
+            marks=[pytest.mark.costly, pytest.mark.variant],
         ),
         # The first prediction is too near for a migration, the second is not.
         pytest.param(

@@ -197,7 +197,9 @@ def test_mistakes(rules: Path, log: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize(("status", "streams"), [(0, "one"), (3, "one"), (3, "two")])
+@pytest.mark.parametrize(
+    ("status", "streams"), [(0, "one"), pytest.param(3, "one", marks=pytest.mark.variant), (3, "two")]
+)
 def test_a_rehearsal_says_what_an_observed_run_raises(
     rules: Path, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], status: int, streams: str
 ) -> None:

@@ -12,7 +12,7 @@ from whesl.cloud.core import plan_menu, stage_speed
 from whesl.cloud.core.plan_records import HOUR, Workflow
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
-from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
+from tests.report.browser import FAINT, LOOKS, TOO_WIDE, Browser, started  # noqa: F401 - a fixture
 
 
 def case(flow: Workflow) -> plan_menu.Case:
@@ -37,8 +37,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@LOOKS
 def test_the_menu_in_a_browser(browser: Browser, written: Path, width: int, scheme: str) -> None:
     browser.show(written, width=width, scheme=scheme)
     browser.picture(written.parent / f"{width}-{scheme}.png")

@@ -25,7 +25,7 @@ INPUTS = {
     "snapshot": 100,
     "history": 60,
     "files": 150,
-    "language": 60,
+    "language": 30,
     "maestro": 150,
     "hostlists": 150,
 }

@@ -17,7 +17,7 @@ from whesl.lab.results.report_page import Lines, Page, Section, write_page
 from whesl.lab.results.report_tables import Table
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
-from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
+from tests.report.browser import FAINT, LOOKS, TOO_WIDE, Browser, started  # noqa: F401 - a fixture
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" $x_1$"
 LINES = Figure(
@@ -101,8 +101,7 @@ def test_logarithmic_axes_have_plain_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@LOOKS
 def test_a_page_in_a_browser(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:
     path = tmp_path / "index.html"
     write_page(path, PAGE)

@@ -28,6 +28,16 @@ _FLAGS = (
     "--hide-scrollbars",
 )
 
+# A narrow and a wide window, and either of the colours that a reader may ask for; all four in make test-all.
+LOOKS = pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (390, "light"),
+        pytest.param(390, "dark", marks=pytest.mark.variant),
+        pytest.param(1280, "light", marks=pytest.mark.variant),
+        (1280, "dark"),
+    ],
+)
 # Text whose contrast with what is behind it is below what WCAG 2.1 asks for (level AA, 4.5).
 FAINT = """
 const number = text => text.match(/[\\d.]+/g).map(Number);

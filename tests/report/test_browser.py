@@ -14,7 +14,7 @@ from whesl.report import overview_forms, page
 from whesl.report.overview import overview
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
-from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
+from tests.report.browser import FAINT, LOOKS, TOO_WIDE, Browser, started  # noqa: F401 - a fixture
 
 _GROUND = "return getComputedStyle(document.documentElement).backgroundColor"
 
@@ -28,8 +28,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@LOOKS
 def test_it_renders(browser: Browser, report: Path, width: int, scheme: str) -> None:
     browser.show(report, width=width, scheme=scheme)
     browser.picture(report.with_name(f"{width}-{scheme}.png"))
@@ -42,7 +41,7 @@ def test_it_renders(browser: Browser, report: Path, width: int, scheme: str) -> 
     assert browser.ask(_GROUND) == ground, "the page's own style is in force"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.variant)])
 def test_the_overview_of_some_days_fits(browser: Browser, tmp_path: Path, width: int) -> None:
     """Its table was wider than the page, and ran over its frame."""
     result = told(12, line=f"{HOSTILE} {'/very/long/path' * 30}")
@@ -56,7 +55,7 @@ def test_the_overview_of_some_days_fits(browser: Browser, tmp_path: Path, width:
     assert browser.ask(FAINT) == []
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.variant), 1280])
 def test_the_picture_is_where_the_times_are(browser: Browser, report: Path, width: int) -> None:
     browser.show(report, width=width, scheme="light")
     bars = browser.ask(

@@ -18,7 +18,7 @@ from whesl.lab.replay.policy_comparison import candidate
 from whesl.model.errors import UsageError, WheslError
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
-from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`
+from tests.report.browser import FAINT, LOOKS, TOO_WIDE, Browser, started  # noqa: F401 - a fixture
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "lab"
 
@@ -74,8 +74,7 @@ def test_its_files(results: Path) -> None:
     assert (results / "saved-lost.svg").exists()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@LOOKS
 def test_its_page(browser: Browser, results: Path, tmp_path: Path, width: int, scheme: str) -> None:
     browser.show(results / "index.html", width=width, scheme=scheme)
     browser.picture(tmp_path / f"{width}-{scheme}.png")

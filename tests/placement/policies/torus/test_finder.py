@@ -149,7 +149,7 @@ def test_a_torus_that_cannot_be_is_refused(dims: tuple[int, int, int]) -> None:
         torus(*dims)
 
 
-@pytest.mark.parametrize("edge", [2, 4, 8])
+@pytest.mark.parametrize("edge", [2, 4, pytest.param(8, marks=pytest.mark.variant)])
 def test_the_finder_tests_no_more_boxes_than_the_printed_bound(edge: int) -> None:
     """O(M^3 f(s)^3) is printed; an empty torus of M x M x M has at most M^3 f(s)^2 boxes of size s."""
     geometry = torus(edge, edge, edge)
