@@ -7,7 +7,8 @@ import random
 from collections.abc import Sequence
 
 from tests.neutrality.callers import CALLERS
-from tests.neutrality.composing import features_of, fits
+from tests.neutrality.composing import features_of, fits, submits
+from tests.neutrality.drivers import DRIVERS
 from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, FLUX_OPTIONS, HET_RANKS, OPTIONS, RANKS
 from tests.neutrality.outside import OUTSIDE
 from tests.neutrality.practices import PRACTICES
@@ -17,7 +18,7 @@ from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
 FEATURES = {
     feature.name: feature
     for feature in (
-        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, *PRACTICES, *CALLERS, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
+        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, *PRACTICES, *CALLERS, *DRIVERS, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
     )
 }  # fmt: skip
 # Which texts an option, an interpreter or an end is seen by.
@@ -105,6 +106,7 @@ _BRIEF = {
         ("own-requeue-later",), ("arguments-bytes", "facts"), ("latin-1", "latin-1-file", "dies-by-SEGV"),
         ("array-shared-output", "says"), ("node-lost",),
     ),
+    "front": (("submits-brief",),),
     "observe-nodes": (("ntasks-per-node", "ranks", "facts", "says"), ("own-requeue",), ("node-lost",)),
 }  # fmt: skip
 
@@ -138,11 +140,19 @@ def brief() -> dict[str, tuple[Case, ...]]:
 
 
 def spread(cases: Sequence[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:
-    """Return each case in the two ways that most people take, and in one of the others, in turn."""
+    """Return each case in the two ways that most people take, and in one of the others, in turn.
+
+    A program that submits jobs is run in its own way alone.
+    """
     main = [way for way in ways if way.name in ("run", "exec")]
-    others = [way for way in ways if way not in main]
+    front = [way for way in ways if way.command == "front"]
+    others = [way for way in ways if way not in (*main, *front)]
     turn = [[*main, *others[at % max(len(others), 1) :][:1]] for at in range(len(cases))]
-    return [(case, way) for case, chosen in zip(cases, turn, strict=True) for way in chosen]
+    return [
+        (case, way)
+        for case, chosen in zip(cases, turn, strict=True)
+        for way in (front if submits(features_of(case, FEATURES)) else chosen)
+    ]
 
 
 def smaller(case: Case) -> tuple[Case, ...]:

@@ -79,13 +79,18 @@ def fits(features: list[Feature]) -> bool:
     )
 
 
+def submits(features: list[Feature]) -> bool:
+    """Whether they are of a program that submits jobs, and not of a job."""
+    return any(feature.ways == ("front",) for feature in features)
+
+
 def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", manager: str = "slurm") -> Job:
     """Return a case's job.
 
     Args:
         case: what it is made of.
         table: all features, by name.
-        way: whether the script itself is the job, or a command that a short script calls.
+        way: whether the script itself is the job, a command that a short script calls, or what submits jobs.
         call: what stands before that command; empty for the plain job.
         manager: the resource manager, which the lines of options are written for.
     """
@@ -101,8 +106,8 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
     )
     files = {name: content for feature in features for name, content in feature.files.items()}
     arguments = tuple(argument for feature in features for argument in feature.arguments)
-    if way.command == "run":
-        script = first.first + b"\n" + lines + text
+    if way.command != "exec":
+        script = first.first + b"\n" + (lines if way.command == "run" else b"") + text
     else:
         files["app"] = first.first + b"\n" + text
         words = b"".join(b" " + _quoted(argument) for argument in arguments)
@@ -144,6 +149,8 @@ def _called(around: bytes, call: bytes, app: bytes) -> bytes:
 def applies(case: Case, table: dict[str, Feature], way: Way, manager: str) -> bool:
     """Whether a case can be run in a way, on a resource manager."""
     features = features_of(case, table)
+    if submits(features) != (way.command == "front"):
+        return False
     if way.command == "run" and any(feature.arguments for feature in features):
         return False  # what stands behind ``whesl run SCRIPT --`` goes to sbatch
     return all(

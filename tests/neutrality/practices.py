@@ -68,6 +68,7 @@ PRACTICES = (
     body("monitors", "(while :; do echo beat >> beats; sleep 0.1; done) & m=$!; sleep 0.5; kill $m; wait $m; echo $?; [ -s beats ]; echo $?; rm beats\n"),
     body("keeps-time", "SECONDS=0; { time -p sleep 0.1; } 2> took; grep -c real took; rm took; echo $((SECONDS < 60)); times > /dev/null\n", *BASH),
     # Steps.
+    step("step-output-of-an-older-job", "srun -n1 -o kept.txt echo new; cat kept.txt; srun -n1 -o kept.txt echo newer; cat kept.txt\n", files={"kept.txt": b"old\n"}),
     step("step-times-out", "timeout 1 srun -n1 sleep 20 2> /dev/null; echo $?; timeout -s INT 1 srun -n1 sh -c 'sleep 20' 2> /dev/null; echo $?; srun -n1 timeout 1 sleep 9; echo $?\n", volatile=("step:*",)),
     step("step-interrupted-twice", "srun -n1 sh -c 'trap \"\" INT; sleep 20' 2> /dev/null & p=$!; sleep 1.5; kill -INT $p; sleep 0.3; kill -INT $p; wait $p; echo $?\n"),
     step("becomes-a-step", "exec srun -n1 sh -c 'echo the last; exit 5'\n"),

@@ -107,8 +107,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: unique.
-        command: what is called: ``run`` (``whesl run SCRIPT``) or ``exec`` (``whesl exec`` before the command
-            that the script consists of).
+        command: what is called: ``run`` (``whesl run SCRIPT``), ``exec`` (``whesl exec`` before the command
+            that the script consists of) or ``front`` (``whesl front`` before a program that submits jobs).
         rules: which ones it is given.
         observe: whether with ``--observe``.
     """
@@ -142,7 +142,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 # Plain runs beside plain ones: what differs there is no matter of wrapping.
 CONTROLS = {
-    command: Way(name=f"control-{command}", command=command, rules=Rules.NONE) for command in ("run", "exec")
+    command: Way(name=f"control-{command}", command=command, rules=Rules.NONE)
+    for command in ("run", "exec", "front")
 }
 WAYS = (
     Way(name="run", command="run", rules=Rules.QUIET),
@@ -152,4 +153,5 @@ WAYS = (
     Way(name="exec-none", command="exec", rules=Rules.NONE),
     Way(name="observe", command="exec", rules=Rules.QUIET, observe=True),
     Way(name="observe-nodes", command="exec", rules=Rules.NODES, observe=True),
+    Way(name="front", command="front", rules=Rules.QUIET),
 )

@@ -28,6 +28,7 @@ from whesl.testing.waiting import BUSY, looks
 PLAIN = {
     "run": Way(name="plain", command="run", rules=next(iter(RULES))),
     "exec": Way(name="plain-exec", command="exec", rules=next(iter(RULES))),
+    "front": Way(name="plain-front", command="front", rules=next(iter(RULES))),
 }
 # What scripts write when they get a signal.
 TELLING = ("signals", "cleaned", "checkpoint", "child", "told", "slow")
@@ -76,7 +77,7 @@ def twins(pairs: Iterable[tuple[Case, Way]], manager: str) -> list[Twin]:
 
 def plain_of(way: Way) -> Way:
     """Return what a way is compared with."""
-    return PLAIN["run" if way.command == "run" else "exec"]
+    return PLAIN[way.command]
 
 
 class Run:
@@ -127,6 +128,9 @@ class Run:
             words = [WHESL, "run", "job.sh", "-e", rules, "--rjms", self.site.manager, "--poll", "1"]
             words += ["--observe"] if self.twin.way.observe else []
             words += ["--", *self.job.command] if self.job.command else []
+        if self.twin.way.command == "front":
+            rules = str(self.site.root.parent / "rules" / f"{self.twin.way.rules.value}.esl")
+            words = ["./job.sh"] if self.twin.plain else [WHESL, "front", "-e", rules, "--", "./job.sh"]
         with (self.log / "out").open("wb") as out, (self.log / "err").open("wb") as err:
             start: Callable[..., subprocess.Popen[Any]] = partial(subprocess.Popen, words)
             if words[0] == WHESL and not PROGRAM & set(self.twin.case.features):
@@ -159,7 +163,7 @@ class Run:
         if status is None:
             finished = False
         elif not self.seen.jobs:
-            finished = status != 0  # refused
+            finished = status != 0 or self.twin.way.command == "front"  # refused, or it submits nothing
         else:
             finished = all(map(progress.ended, self.seen.jobs))
         self.still = self.still + 1 if finished else 0
@@ -223,6 +227,8 @@ class Run:
         status = self.process.returncode if self.process is not None else None
         if self.problem:
             return self.problem
+        if self.twin.way.command == "front":
+            return f"ended with {status}"
         if not self.seen.jobs:
             return "refused"
         if not self.twin.plain and self.twin.way.command == "run":
@@ -246,6 +252,8 @@ class Run:
     def files(self) -> dict[str, bytes]:
         """Return what is in its directory, without what was there before."""
         found: dict[str, bytes] = {}
+        if self.twin.way.command == "front":
+            found |= {f"submits.{name}": (self.log / name).read_bytes() for name in ("out", "err")}
         for path in sorted(self.place.rglob("*")):
             name = str(path.relative_to(self.place))
             mode = path.lstat().st_mode
@@ -261,7 +269,7 @@ class Run:
 
 
 def _call(site: Site, way: Way) -> bytes:
-    if way.command == "run":
+    if way.command != "exec":
         return b""
     rules = site.root.parent / "rules" / f"{way.rules.value}.esl"
     job = "$FLUX_ENCLOSING_ID" if site.manager == "flux" else "$SLURM_JOB_ID"

@@ -15,9 +15,6 @@ An exception is *recovered* when the attempt that was restarted for it
 
 Until then it is *restarted*. The margins are wide, since a program that fails at the same place again needs
 a little more or less time and prints another number of lines: what is called recovered has gone on.
-
-The isolator decides with ``went_past`` and writes a record ``recovered`` (``ordinals``, ``exceptions``,
-``attempt``, ``because``). Summary, progress lines, status, events, metrics and report go by that record.
 """
 
 from __future__ import annotations

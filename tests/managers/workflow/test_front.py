@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +14,7 @@ from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRAN
 from whesl.managers.resource.wrapped_script import KEEPS
 from whesl.managers.workflow.submission import any_script
 from whesl.managers.workflow.submission.any_script import Front
+from whesl.managers.workflow.submission.file_in_place import ScriptInPlace
 from whesl.managers.workflow.submission.sbatch_options import parse_call
 
 WHESL = Path(sys.executable).parent / "whesl"
@@ -25,11 +26,21 @@ DECLARE EXCEPTION LOST JOB_LEVEL JOB [sim*] LIMIT 1
 EXCEPTION DETECTION LOST NODE DOWN
 EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
-# Writes down its words, and the script that it reads.
+# Writes down its words, and the script that it reads: a file, or what comes on a descriptor.
 SBATCH = """\
 #!/bin/sh
-{ echo "$*"; for word; do [ ! -f "$word" ] || cat "$word"; done; } > told
+{
+  echo "$*"
+  for word; do
+    case $word in
+    /dev/fd/* | *.sh) cat "$word" 2> errors && read=1 || { cat errors >&2; exit 255; } ;;
+    --help) echo helped; exit ;;
+    esac
+  done
+  [ -n "$read" ] || cat
+} > told
 echo "Submitted batch job 7 on cluster c"
+exit "${ENDS:-0}"
 """
 
 
@@ -40,14 +51,19 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_script_on_standard_input_may_have_any_bytes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_on_standard_input_may_have_any_bytes(place: Path) -> None:
     """A comment in Latin-1 was a traceback."""
-    text = b"#!/bin/bash\n# caf\xe9\ntrue\n"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), "utf-8"))
+    text = os.fsdecode(b"#!/bin/bash\n# caf\xe9\ntrue\n")
     how = Front(rules=str(place / "rules.esl"), spares=0)
-    call, *_, write = any_script.wrapped(parse_call([]), "", how, {"WHESL_HOME": str(place / "home")}, place)
-    write({})
-    assert b"\n# caf\xe9\ntrue\n" in Path(call.script).read_bytes()
+    copy = ScriptInPlace(script="", copy="")
+    before = os.dup(0)
+    try:
+        *_, write = any_script.wrapped(parse_call([]), text, how, {"WHESL_HOME": str(place / "home")}, copy)
+        write({})
+        assert b"\n# caf\xe9\ntrue\n" in Path("/dev/stdin").read_bytes()
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
 
 
 def submitted(place: Path, call: str, *options: str) -> tuple[str, list[str], str]:
@@ -71,7 +87,7 @@ def submitted(place: Path, call: str, *options: str) -> tuple[str, list[str], st
 
 def test_a_file_is_read_in_its_own_place(place: Path) -> None:
     words, script, program = submitted(place, "sbatch --export=NONE sim.sh a")
-    assert words == f"--export=NONE --no-kill --nodes=3 {place}/sim.sh a"
+    assert words == "--export=NONE --no-kill --nodes=3 sim.sh a"
     assert f"export WHESL_HOME={place}/home '{GRANTED_SPARES}=1/3 /*' {KEEPS}=1 " in program
     assert script[1:] == ["#SBATCH -N 2", "echo $0"]
     assert ' --step "$SLURM_JOB_NAME" --instance "$SLURM_JOB_ID" -- /bin/bash "$@"' in program
@@ -82,23 +98,60 @@ def test_a_command_becomes_a_script_as_sbatch_makes_one(place: Path) -> None:
     words, script, program = submitted(
         place, 'sbatch -J simple --wrap "echo it\'s" -n 2 -N 1', "--no-own-node"
     )
-    assert words.rsplit("/", 1) == [words.rsplit("/", 1)[0], "wrap"]
-    assert words.startswith("-J simple -n 2 -N 1 --no-kill --nodes=3 --ntasks=6 ")
+    assert words == "-J simple -n 2 -N 1 --no-kill --nodes=3 --ntasks=6"
     assert f"'{GRANTED_SPARES}=2/3 /*' {KEEPS}=1 {ASKED_TASKS}=2/6\n" in program
     assert script[-1] == "echo it's"
 
 
 def test_a_script_on_standard_input_is_read(place: Path) -> None:
     words, script, program = submitted(place, "sbatch -J other < sim.sh")
-    assert words.startswith("-J other /")
-    assert words.endswith("/sbatch")
+    assert words == "-J other"
     assert f"'{GRANTED_SPARES}=0 /*' {KEEPS}= " in program
     assert script[1:] == ["#SBATCH -N 2", "echo $0"]
 
 
+def test_an_option_that_no_release_has_may_take_a_word(place: Path) -> None:
+    """Its value was taken for the script."""
+    assert submitted(place, "sbatch --later 7 sim.sh")[0] == "--later 7 --no-kill --nodes=3 sim.sh"
+
+
+def test_a_script_on_another_descriptor_is_read(place: Path) -> None:
+    words, script, _ = submitted(place, "bash -c 'sbatch -J other <(cat sim.sh) a'")
+    assert words == "-J other /dev/fd/63 a"
+    assert script[1:] == ["#SBATCH -N 2", "echo $0"]
+
+
+@pytest.mark.parametrize(
+    "call", ["sbatch --help", "sbatch gone.sh", "sbatch < /dev/null", "sbatch --wrap x sim.sh"]
+)
+def test_what_submits_nothing_is_the_real_sbatchs_matter(place: Path, call: str) -> None:
+    """Its words, its errors and its status were WHESL's own."""
+    environment = in_front(place, refuse=False)
+    (place / "real" / "sbatch").write_text(SBATCH)
+    plain = environment | {"PATH": environment["PATH"].partition(":")[2]}
+    front = {**environment, **Front(rules=str(place / "rules.esl"), spares=0).told()}
+    runs = [
+        subprocess.run(["sh", "-c", call], env=env, cwd=place, capture_output=True, text=True, check=False)
+        for env in (plain, front)
+    ]
+    told = [(run.returncode, run.stdout, run.stderr) for run in runs]
+    assert told[0] == told[1]
+
+
+def test_who_waits_for_the_jobs_end_gets_its_status(place: Path) -> None:
+    """Status 7 was taken for a refusal, with status 1."""
+    environment = in_front(place, refuse=False) | {"ENDS": "7"}
+    (place / "real" / "sbatch").write_text(SBATCH)
+    front = {**environment, **Front(rules=str(place / "rules.esl"), spares=0).told()}
+    done = subprocess.run(
+        ("sbatch", "--wait", "sim.sh"), env=front, cwd=place, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (7, "Submitted batch job 7 on cluster c\n", "")
+
+
 def test_what_is_only_observed_gets_nothing_more(place: Path) -> None:
     words, _, program = submitted(place, "sbatch sim.sh", "--observe")
-    assert words == f"{place}/sim.sh"
+    assert words == "sim.sh"
     assert f"'{GRANTED_SPARES}=0 /*' {KEEPS}= " in program
     assert "--observe" in program
 

@@ -21,8 +21,8 @@ from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.prepare import run_environment
 from whesl.managers.workflow.submission import exactly_once_submission
 from whesl.managers.workflow.submission.install import install
-from whesl.managers.workflow.submission.sbatch_options import parse_call, parse_header
-from whesl.managers.workflow.submission.sbatch_rewriting import original_comment, rewrite
+from whesl.managers.workflow.submission.sbatch_options import asked_of, parse_call, parse_header
+from whesl.managers.workflow.submission.sbatch_rewriting import rewrite
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 
@@ -116,8 +116,8 @@ def test_flags_and_comment() -> None:
     assert words[-1] == "run.slurm.sh"
     assert {"--no-kill", "--requeue", "--comment=whesl:w/run#1"} <= set(words)
     assert not any(word.startswith("--nodes") for word in words)
-    assert original_comment(parse_call(["a"]), script()) == "what Maestro says"
-    assert original_comment(parse_call(["--comment=mine", "a"]), script()) == "mine"
+    assert dict(asked_of(parse_call(["a"]), script(), {}))["comment"] == "what Maestro says"
+    assert dict(asked_of(parse_call(["--comment=mine", "a"]), script(), {}))["comment"] == "mine"
 
 
 @pytest.mark.parametrize(

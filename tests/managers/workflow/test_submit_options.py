@@ -8,6 +8,7 @@ import pytest
 
 from tests.managers.workflow.test_submit import script
 from whesl.managers.workflow.submission import sbatch_command
+from whesl.managers.workflow.submission.sbatch_options import asked_of, parse_call
 from whesl.managers.workflow.submission.sbatch_rewriting import rewrite
 
 
@@ -34,3 +35,10 @@ def test_the_script_shows_whether_an_option_that_no_release_has_takes_a_word(
         told = [notice.rpartition(": ")[2] for notice in result.notices if "not known" in notice]
         assert told == [f"sbatch {word}" for word in guessed]
         assert result.words[: len(words) - 1][0] == words[0], "it is passed on"
+
+
+def test_a_comment_that_a_variable_asks_for_is_kept() -> None:
+    """The token's ``--comment`` took its place."""
+    variables = {"SBATCH_COMMENT": "set"}
+    assert dict(asked_of(parse_call(["run.sh"]), script(), variables))["comment"] == "set"
+    assert dict(asked_of(parse_call(["--comment=mine", "run.sh"]), "", variables))["comment"] == "mine"

@@ -52,6 +52,8 @@ _AS_GIVEN = (
     f'for WHESL_V in "${{!PYTHON@}}"; do case $WHESL_V in PYTHON|PYTHON_*|{"|".join(sorted(TAKEN))}) ;;'
     f' *) export "{ASIDE}$WHESL_V=${{!WHESL_V}}"; unset "$WHESL_V";; esac; done',
 )
+# The job's own output files are appended to, and those of its steps are not: srun reads SLURM_OPEN_MODE.
+APPENDS = "WHESL_APPENDS"
 # The variable that names the running interpreter program and its job. A script that calls itself (``exec
 # "$0"``) in the same job is then run by its own interpreter, within the task.
 _WITHIN = "WHESL_SCRIPT"
@@ -213,6 +215,7 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
         f'[ "${_WITHIN}" != "{_WHICH}" ] || exec {shlex.quote(name)} "$@"',
         f'export {_WITHIN}="{_WHICH}"',
         *_setting(call),
+        f'[ -z "${APPENDS}" ] || unset {APPENDS} SLURM_OPEN_MODE',
         *(_AS_GIVEN if "/bash" in shell else ()),
         *_HOLD,
         f"exec $WHESL_HOLD {_command(call, name, argument)}",

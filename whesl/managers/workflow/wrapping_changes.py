@@ -63,7 +63,7 @@ CHANGES = (
     Change(
         name="first-line",
         what="The first line of the script names an interpreter of WHESL's; all others are as they were.",
-        when="In `whesl run`.",
+        when="In `whesl run` and `whesl front`.",
         why="The process that the resource manager starts and signals has to be one that knows what to do.",
         aspects=("file:first-line",),
         script=r"\b(?:head|cat|sed|awk|grep)\b.*\$\{?(?:0|BASH_SOURCE)\b",
@@ -71,7 +71,7 @@ CHANGES = (
     Change(
         name="process-name",
         what="`ps -o comm` names the script's process by its interpreter (`bash`), not by the script.",
-        when="In `whesl run`; some `/etc/profile.d/modules.sh` choose a shell by that name.",
+        when="As above; some `/etc/profile.d/modules.sh` choose a shell by that name.",
         why="WHESL starts the interpreter itself, since the script's first line names WHESL.",
         aspects=("env:*:BASH_FUNC__module_raw*",),
         script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
@@ -153,11 +153,10 @@ CHANGES = (
     ),
     Change(
         name="runs-again",
-        what="A job that runs again appends to its output instead of emptying it, and its steps append, too.",
+        what="A job that runs again appends to its output instead of emptying it.",
         when="In `whesl run`, where neither `--open-mode` nor an older file of that name says otherwise.",
         why="What a lost run has printed would be lost with it.",
-        aspects=("env:*:SLURM_OPEN_MODE", "rerun:*"),
-        script=r"\bsrun\b.*\s(?:-o|-e|--output|--error)\b",
+        aspects=("rerun:*",),
     ),
     Change(
         name="passed-on",

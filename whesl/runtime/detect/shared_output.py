@@ -1,13 +1,12 @@
 """An output file that several tasks share, and the owner of each byte. Standard library only.
 
 The first task writes to the file itself, and holds a lock on one byte far behind any content. A task that
-finds that byte locked writes to a file of its own. Its keeper appends that file to the common file by whole
-lines, and records the range of these bytes in a table. The first task's isolator skips these bytes.
+finds that byte locked writes to a file of its own: docs/design/launch.md. The range of each line that its
+keeper appends stands in a table below WHESL_HOME, which exists only while a file is shared.
 
-The table is a file below WHESL_HOME that exists only while a file is shared. A keeper holds the table's lock
-while it appends and records. So a process that reads the table after the common file knows the owners of all
-bytes that it has read. Since most files have one task, an isolator checks only now and then for a table; a
-keeper whose table may be new waits longer than that before it appends. Tasks within a task have separate
+A keeper holds the table's lock while it appends and records. So a process that reads the table after the
+common file knows the owners of all bytes that it has read. An isolator checks only now and then for a table;
+a keeper whose table may be new waits longer than that before it appends. Tasks within a task have separate
 tables, since their output also belongs to the outer task.
 """
 

@@ -4,10 +4,6 @@ A snapshot consists of lines ``<checksum> <word> <JSON>``. The first line names 
 snapshot, the last line has the number of lines. Each checksum covers all lines up to its own, so no line can
 be missing, repeated or moved. A snapshot gets its final name when it is on the disk as a whole, and counts
 only when it has been read as a whole: else a reader uses an older snapshot, or the journal.
-
-Other projects show why: daemons did not start because of half-written snapshots under the final name, and
-damaged snapshots were kept until the disk was full (etcd-io/etcd#3498, #5518, #20732). A failure to write a
-snapshot does not stop writes to the journal (redis/redis#584).
 """
 
 from __future__ import annotations

@@ -1,19 +1,10 @@
-"""One lock for one daemon, on any file system that hosts share; it never rests on flock(2) alone.
+"""One lock for one daemon, on any file system that hosts share (docs/design/locks.md). Standard library only.
 
-A lock is a file with a record of its owner. Each owner has an *epoch*, one above that of the owner before. An
-owner wins its epoch by link(2): only one host can make the name ``lock.EPOCH`` (see O_EXCL on NFS in
-open(2)). The winner's file then replaces ``lock`` atomically. Three sources show, in this order, whether the
-present owner lives: its record (was the lock released?), flock(2) (where it holds between the hosts
-concerned), and its process (on its own host). Without evidence the owner counts as alive, until a caller with
-better knowledge (from the resource manager) calls ``break_lock``.
-
-An owner that lost its lock by ``break_lock`` and still lives finds a newer epoch in ``lock`` (``lost``)
-before it records its next action: the epoch is a fencing token (M. Kleppmann, "How to do distributed
-locking", 2016). So a single owner results even from two takers at once, a server that keeps a dead client's
-locks, mounts with local locks, and file systems without locks.
-
-The names ``lock.EPOCH`` stay, so that a process that slept since an old epoch cannot win it again. Standard
-library only.
+A lock is a file with a record of its owner and the owner's epoch, which is won by link(2). Without evidence
+the owner counts as alive, until a caller with better knowledge calls ``break_lock``. An owner that lives sees
+the newer epoch (``lost``) before it records its next action: the epoch is a fencing token (M. Kleppmann, "How
+to do distributed locking", 2016). The names ``lock.EPOCH`` stay, so that a process that slept since an old
+epoch cannot win it again.
 """
 
 from __future__ import annotations

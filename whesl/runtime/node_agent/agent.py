@@ -1,14 +1,7 @@
 """The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.runtime.node_agent.agent LINKFILE``.
 
-The agent holds a lease (``lease``), which the responder on the isolator's node extends. When no process there
-answers, the agent itself kills the task's processes on its node, which fences a node that is cut off. The
-agent reports this once the isolator can be reached. Its code is in memory from its start, so that no lease
-depends on a file.
-
-The agent is two processes: one works, the other restarts it after a kill, for example for lack of memory. The
-attempt goes on meanwhile, since the death of an agent is no failure of the task. The next worker holds the
-same lease within milliseconds, and no new one. When both are killed on a living node, no process holds the
-lease any more, and the isolator starts another agent there (``agent_supervisor.Agents``).
+docs/design/liveness.md says what it does, and why it is two processes. The agent's code is in memory from its
+start, so that no lease depends on a file.
 """
 
 from __future__ import annotations

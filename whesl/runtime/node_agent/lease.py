@@ -1,19 +1,9 @@
-"""The lease that an agent holds, and its extension.
+"""The lease that an agent holds, and its extension (docs/design/liveness.md).
 
 A heartbeat that the responder on the isolator's node answered extends the lease from the moment at which that
 heartbeat was *sent*. So the isolator, which sees the answer's time, never counts the lease as over while the
-agent still holds it. (Gray, Cheriton: Leases, SOSP 1989.)
-
-A processor may be late to run the agent. So the agent's lease is shorter than the limit by ``lead``. An agent
-that did not run for longer than that was suspended with its job, paused with its machine, or starved. Its
-peer may have been stopped as well, so at the lease's end it stops the task's processes (SIGSTOP), which do no
-harm beside a next attempt, and kills them only after one more limit without an answer.
-
-Where the responder has ended or is stopped, its node's kernel can still show that the node can be reached:
-the kernel refuses a connection to a port without a listener, and acknowledges data on a connection that no
-process serves (tcp(7), ``TCP_INFO``). Both extend the lease, since the isolator counts no lease as over
-meanwhile. They do not extend one that was over before, since the isolator may have given it up. A running
-responder sends a greeting on each connection; then only its answers count.
+agent still holds it. (Gray, Cheriton: Leases, SOSP 1989.) The agent's lease is shorter than the limit by
+``lead``, since a processor may be late to run the agent.
 """
 
 from __future__ import annotations

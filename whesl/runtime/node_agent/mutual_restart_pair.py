@@ -1,8 +1,4 @@
-"""An agent's two halves, each of which restarts the other after a kill.
-
-The *working* half does an agent's work. The *resident* half waits for the end of the working half. It also
-kills a working half that is stopped while the lease runs out: the next working half has the same lease, in
-memory that both share, and completes the work. A working half that is only late is not replaced.
+"""An agent's two halves, each of which restarts the other after a kill (docs/design/liveness.md).
 
 The resource manager knows only the resident half that it has started, and ends the agent by ending that half.
 A half that outlives it may never be ended by others, and ends by itself (``Lease.orphaned``).

@@ -5,14 +5,11 @@ Each job is a task of its own, whose step is the job's name and whose instance i
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
 
-from whesl.files import file_retry
 from whesl.language.rules_file import load_rules
 from whesl.managers.resource.granted_spares_and_requeue import ANY_STEP
 from whesl.managers.workflow import script_wrapping
@@ -20,6 +17,7 @@ from whesl.managers.workflow.batch.script import parse_script
 from whesl.managers.workflow.port import keeping_steps, spares_by_step, with_isolators_node
 from whesl.managers.workflow.prepare import program
 from whesl.managers.workflow.script_wrapping import TaskCall, WrappedScript
+from whesl.managers.workflow.submission.file_in_place import ScriptInPlace
 from whesl.managers.workflow.submission.sbatch_options import Call, without
 from whesl.model import home as places
 from whesl.model.errors import UsageError
@@ -57,31 +55,31 @@ def front(environment: Mapping[str, str]) -> Front | None:
 
 
 def wrapped(
-    call: Call, text: str, how: Front, environment: Mapping[str, str], directory: Path
+    call: Call, text: str, how: Front, environment: Mapping[str, str], copy: ScriptInPlace
 ) -> tuple[Call, str, WrappedScript, Callable[[Mapping[str, str]], None]]:
-    """Return the call of a wrapped copy of a script, the script's text, and what its job needs.
+    """Return the call of a wrapped script, the script's text, and what its job needs.
 
-    The last value returned writes the copy, whose job then has the variables that it is given: the copy holds
-    them, because sbatch's ``--export=NONE`` keeps those of its own environment from the job.
+    The last value returned puts the wrapped script in place, whose job then has the variables that it is
+    given: the script holds them, because sbatch's ``--export=NONE`` keeps those of its own environment from
+    the job. sbatch reads the word of ``--wrap`` as it reads a script on standard input.
 
     Args:
         call: the call of sbatch; its script may be a file, the word of ``--wrap``, or standard input.
-        text: the text of the script's file.
+        text: the text of the script.
         how: how the job is protected.
         environment: the environment of the call.
-        directory: where the copy is put.
+        copy: takes the wrapped script.
 
     Raises UsageError for a text that is no script, or rules with errors.
     """
     home = places.chosen(environment)
-    source = str(Path(call.script).absolute()) if call.script else ""
     command = call.last("wrap")
+    # sbatch names jobs after their files, and these two so.
+    name = Path(call.script).name or ("wrap" if command is not None else "sbatch")
     if command is not None:
         text = f"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n"
-    elif not source:
-        text = os.fsdecode(sys.stdin.buffer.read())
-    # sbatch names jobs after their files, and these two so.
-    name = Path(source).name or ("wrap" if command is not None else "sbatch")
+        named = call.last("job-name") is not None or "SBATCH_JOB_NAME" in environment
+        call = without(call, "wrap", () if named else ("--job-name=wrap",))
     spec = load_rules((how.rules,), places.rules_cache(Path(home)), any_job=False)
     assert spec is not None
     script = parse_script(text, Path(name))
@@ -90,8 +88,7 @@ def wrapped(
     spares = {} if how.observe else spares_by_step(spec, task, how.spares)
     if not how.own_node and not how.observe:
         spares = with_isolators_node(spares, task)
-    copy = directory / name
-    file_retry.write(copy, os.fsencode(text), 0o700)  # ``sbatch --test-only`` reads it
+    copy.put(text)  # ``sbatch --test-only`` reads it
 
     def write(told: Mapping[str, str]) -> None:
         made = script_wrapping.program_for(
@@ -107,11 +104,11 @@ def wrapped(
                 told=tuple(f"{name}={value}" for name, value in told.items()),
             ),
             text.split("\n", 1)[0],
-            source or name,
+            call.script or name,
             str(places.interpreters(Path(home))),
         )
         made.write()
-        file_retry.write(copy, os.fsencode(script_wrapping.wrap(text, made)), 0o700)
+        copy.put(script_wrapping.wrap(text, made))
 
     needs = WrappedScript(
         workflow="",
@@ -119,6 +116,5 @@ def wrapped(
         spares=spares.get(step, 0),
         observe=how.observe,
         keeps=not how.observe and step in keeping_steps(spec, task) and not script.outlives,
-        source=source,
     )
-    return without(call, "wrap", str(copy)), text, needs, write
+    return call, text, needs, write

@@ -1,16 +1,7 @@
 """Exactly one job for each submission that a workflow manager intends.
 
-A submission carries a token, ``<task>#<n>``. The number n is recorded before the submission, and stays the
-same until the submission's outcome is known:
-
-* The outcome of n is unknown (the reply was lost, WHESL was killed): first, the scheduler is asked for the
-  token. A job with the token *is* the submission, whatever its state; only when there surely is no such job,
-  the task is submitted with the same token.
-* Submission n became job J, and the manager submits the task again: while J has not ended, or has completed,
-  the manager has missed the reply or was restarted, and gets J again. Only when J failed, was cancelled,
-  timed out, or is not known any more, the manager intends a new job, n + 1.
-
-"Could not observe" never counts as "there is no job".
+A submission carries a token, ``<task>#<n>``, and is recorded before it happens. docs/workflows.md says what a
+manager gets that submits a task again. "Could not observe" never counts as "there is no job".
 """
 
 from __future__ import annotations

@@ -1,15 +1,24 @@
-"""Shows a file under another file's path, to one process and its children only.
+"""Gives the real sbatch a wrapped script where it looks for the user's own.
 
 sbatch records the path of the script that it has read (``Command=`` of ``scontrol show job``), and scripts
 find their own directory by that path. So the real sbatch reads a wrapped copy under the path of the user's
 own file: in a mount namespace of its own (mount_namespaces(7)), and for ordinary users inside a user
-namespace in which they keep their ids (user_namespaces(7)). Both namespaces end with the process.
+namespace in which they keep their ids (user_namespaces(7)). Both namespaces end with the process. A script
+on standard input, or on another descriptor (``sbatch <(...)``), comes on the same descriptor.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whesl.files import file_retry
 
 # Constants of sched.h and sys/mount.h.
 _CLONE_NEWNS = 0x00020000
@@ -17,6 +26,51 @@ _CLONE_NEWUSER = 0x10000000
 _MS_BIND = 4096
 _MS_REC = 16384
 _MS_PRIVATE = 1 << 18
+
+
+def descriptor_of(script: str) -> int | None:
+    """Return the descriptor from which sbatch reads a script, None for a file; '' is standard input.
+
+    Args:
+        script: the script's path, as sbatch is given it.
+    """
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,4})", script)
+    return 0 if script in ("", "/dev/stdin") else int(found[1]) if found else None
+
+
+class ScriptInPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a script.
+
+    Attributes:
+        script: the script's path, as sbatch is given it; '' for standard input.
+        copy: the file that another text of the script is written to, unless that comes on a descriptor.
+    """
+
+    script: str
+    copy: str
+
+    def put(self, text: str) -> None:
+        """Let sbatch read a text instead of the script's. Raises OSError."""
+        descriptor = descriptor_of(self.script)
+        if descriptor is None:
+            file_retry.write(Path(self.copy), os.fsencode(text), 0o700)
+            return
+        memory = os.memfd_create("script")
+        with os.fdopen(memory, "wb") as file:
+            file.write(os.fsencode(text))
+            file.seek(0)
+            os.dup2(memory, descriptor)
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments for ``subprocess`` by which a process reads what was put.
+
+        The process fails before its program starts where the system does not allow mounts.
+        """
+        descriptor = descriptor_of(self.script)
+        if descriptor is None:
+            return {"stdin": subprocess.DEVNULL, "preexec_fn": lambda: put(self.copy, self.script)}
+        rewound = {"preexec_fn": lambda: os.lseek(descriptor, 0, os.SEEK_SET)}
+        return {"pass_fds": (descriptor,), **rewound} if descriptor else {"stdin": None, **rewound}
 
 
 def put(copy: str, place: str) -> None:

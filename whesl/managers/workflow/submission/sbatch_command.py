@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from whesl import become
 from whesl.files import file_retry
@@ -26,12 +28,19 @@ from whesl.managers.workflow.submission import (
     submit_with_fallbacks,
     unwrapped_jobs,
 )
+from whesl.managers.workflow.submission.file_in_place import ScriptInPlace
 from whesl.managers.workflow.submission.jobspec import without
-from whesl.managers.workflow.submission.sbatch_options import Call, parse_call, parse_header
-from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
+from whesl.managers.workflow.submission.sbatch_options import (
+    Call,
+    asked_of,
+    parse_call,
+)
+from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, rewrite
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
+# Options whose answer is no job.
+_ANSWERS = {"help", "usage", "version", "test-only"}
 # Seconds for one call of the real sbatch; more than Slurm's own timeouts (MessageTimeout, with repetitions).
 _TIMEOUT = 120.0
 
@@ -56,60 +65,80 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
     commanded = call.last("wrap") is not None
-    tested = "test-only" in dict((*call.options, *parse_header(text)))
+    asked = dict(asked_of(call, text, {})).keys()
+    if how and not (call.script or commanded or _ANSWERS & asked):
+        with contextlib.suppress(OSError):
+            text = _read("")
     # A script on standard input can be read once only.
     needs = unwrapped_jobs.wanted(environment) if call.script or commanded else None
-    if tested or (wrapped is not None and commanded) or (wrapped is None and not needs and not how):
+    # Of what is no script the real sbatch tells in its own words.
+    front = how and (not call.script if commanded else text.startswith("#!"))
+    if _ANSWERS & asked or (commanded if wrapped else not needs and not front):
         become(real, ["sbatch", *arguments], environment)
     # The scheduler's adapters have to start the real commands.
     os.environ["PATH"] = path
+    status = 0
     try:
         if wrapped is not None:
             job = _submit(real, call, text, wrapped, environment)
-            said = f"{job}\n" if call.last("parsable") is not None else f"Submitted batch job {job}\n"
+            print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
         elif needs is not None:
-            said = _submit_unwrapped(real, environment, call, text, needs, environment.update)
+            status = _submit_unwrapped(real, environment, None, call, text, needs, environment.update)
         else:
             assert how is not None
             with tempfile.TemporaryDirectory() as copies:
-                made = any_script.wrapped(call, text, how, environment, Path(copies))
-                said = _submit_unwrapped(real, environment, *made)
+                place = ScriptInPlace(script=call.script, copy=f"{copies}/{Path(call.script).name}")
+                made = any_script.wrapped(call, text, how, environment, place)
+                status = _submit_unwrapped(real, environment, place, *made)
     except WheslError as error:
         # Slurm's own errors begin with the command's name already.
         words = str(error).removeprefix("sbatch: ")
         print(f"sbatch: error: {words}", file=sys.stderr)  # noqa: T201 - as above
         return 1
-    sys.stdout.write(said)
-    return 0
+    return status
 
 
 def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript | None]:
     """Return a call, its script's text, and the options in a wrapped script (None for any other script).
 
-    An unknown option may take the next word as its value: the reading with a wrapped script counts. Raises
+    An unknown option may take the next word as its value: the reading with a script counts. Raises
     UsageError for a damaged wrapped script.
     """
     for valued in (True, False):
         call = parse_call(arguments, valued=valued)
         text, wrapped = "", None
         with contextlib.suppress(OSError):
-            text = os.fsdecode(file_retry.retried(Path(call.script).read_bytes)) if call.script else ""
+            text = _read(call.script) if call.script else ""
             wrapped = script_wrapping.read_wrapped(text, call.script) if text else None
-        if wrapped is not None or not call.guessed:
+        if text.startswith("#!") or not call.guessed:
             break
     return call, text, wrapped
+
+
+def _read(script: str) -> str:
+    """Return a script's text; one that comes on a descriptor can be read again. Raises OSError."""
+    text = os.fsdecode(file_retry.retried(Path(script or "/dev/stdin").read_bytes))
+    if file_in_place.descriptor_of(script) is not None:
+        ScriptInPlace(script=script, copy="").put(text)
+    return text
 
 
 def _submit(
     real: str, call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
 ) -> str:
     name = environment.get("WHESL_RJMS") or manager_table.behind("sbatch", environment)
-    remark = original_comment(call, text)
+    asked = dict(asked_of(call, text, environment))
+    place = ScriptInPlace(script=wrapped.source, copy=call.script) if wrapped.source else None
+    waits = io.StringIO() if "wait" in asked else None
 
     def call_with(wish: Rewritten) -> str:
         told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step, wish.nodes)
-        reply = _reply(real, wish.words, {**environment, **told}, call.script, wrapped)
-        return exactly_once_submission.job_id(reply)
+        if "open-mode" not in asked and "--open-mode=append" in wish.words:
+            told[script_wrapping.APPENDS] = "1"
+        reply = _checked(_reply(real, wish.words, {**environment, **told}, place, wrapped.task, waits))
+        # sbatch's warnings, such as of a default that was used, go to the caller.
+        sys.stderr.write(reply.stderr)
+        return exactly_once_submission.job_id(reply.stdout)
 
     return submit_with_fallbacks.submit(
         wrapped,
@@ -119,7 +148,7 @@ def _submit(
             call,
             text,
             wrapped,
-            comment_for(token, remark),
+            comment_for(token, asked.get("comment", "")),
             environment,
             spares=spares,
             avoid=avoided,
@@ -133,98 +162,116 @@ def _submit(
 def _submit_unwrapped(
     real: str,
     environment: dict[str, str],
+    place: ScriptInPlace | None,
     call: Call,
     text: str,
     needs: script_wrapping.WrappedScript,
     tell: Callable[[Mapping[str, str]], None],
-) -> str:
-    """Submit a job whose script names no task, as often as asked; return sbatch's reply."""
+) -> int:
+    """Submit a job whose script names no task, as often as asked; tell and return what sbatch does."""
+    reply: subprocess.CompletedProcess[str] | None = None
+    waits = sys.stdout if "wait" in dict(asked_of(call, text, environment)) else None
 
     def call_with(wish: Rewritten) -> str:
+        nonlocal reply
+        reply = None
         told = inside(wish.spares, wish.requeue, needs.workflow, needs.step, wish.nodes)
         tell(told | {wrapped_script.KEEPS: "1" if needs.keeps else "", ASKED_TASKS: wish.tasks})
-        return _reply(real, wish.words, environment, call.script, needs)
+        reply = _reply(real, wish.words, environment, place, call.script, waits)
+        return _checked(reply).stdout
 
-    def impossible(wish: Rewritten) -> str:
-        return _impossible(real, wish.words, environment)
+    try:
+        submit_with_fallbacks.submit_now(
+            needs,
+            Path(places.chosen(environment)),
+            rewrite=lambda spares, avoided: rewrite(
+                call, text, needs, "", environment, spares=spares, avoid=avoided
+            ),
+            impossible=lambda wish: _impossible(real, wish.words, environment, place),
+            call=call_with,
+        )
+    except WheslError:
+        if reply is None:
+            raise
+    assert reply is not None
+    sys.stderr.write(reply.stderr)
+    sys.stdout.write("" if waits else reply.stdout)
+    return reply.returncode
 
-    def rewritten(spares: bool, avoided: tuple[str, ...]) -> Rewritten:
-        return rewrite(call, text, needs, "", environment, spares=spares, avoid=avoided)
 
-    home = Path(places.chosen(environment))
-    return submit_with_fallbacks.submit_now(
-        needs, home, rewrite=rewritten, impossible=impossible, call=call_with
-    )
-
-
-def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+def _impossible(
+    real: str, words: Sequence[str], environment: Mapping[str, str], place: ScriptInPlace | None = None
+) -> str:
     """Return the reason why the scheduler could never run a job, '' when it could or gives no answer."""
     try:
-        result = _sbatch(real, ["--test-only", *words], environment)
-    except subprocess.TimeoutExpired:
+        result = _sbatch(real, ["--test-only", *words], environment, place)
+    except (CouldNotObserveError, subprocess.SubprocessError):
         return ""
-    if result.returncode == 0:
-        return ""
-    error = failure("sbatch", result.returncode, result.stderr)
+    error = failure("sbatch", result.returncode, result.stderr) if result.returncode else None
     return error.message if isinstance(error, RefusedError) else ""
 
 
 def _sbatch(
-    real: str, words: Sequence[str], environment: Mapping[str, str], before: Callable[[], None] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["sbatch", *words],
-        executable=real,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_TIMEOUT,
-        check=False,
-        preexec_fn=before,
-    )
-
-
-def _in_place(
     real: str,
     words: Sequence[str],
     environment: Mapping[str, str],
-    copy: str,
-    wrapped: script_wrapping.WrappedScript,
+    place: ScriptInPlace | None = None,
+    waits: TextIO | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the real sbatch with the copy under the original's path; where that fails, on the copy itself."""
-    try:
-        return _sbatch(real, words, environment, lambda: file_in_place.put(copy, wrapped.source))
-    except subprocess.TimeoutExpired:
-        raise
-    except subprocess.SubprocessError:  # subprocess's only exception for an error between fork and exec
-        print(  # noqa: T201 - it stands in for a command
-            f"whesl: {wrapped.task}: this system lets users mount nothing, so the scheduler calls the job's"
-            f" command {copy}; a script that looks there for the files beside it finds none",
-            file=sys.stderr,
-        )
-        at = words.index(wrapped.source)
-        return _sbatch(real, [*words[:at], copy, *words[at + 1 :]], environment)
+    """Run the real sbatch; one that waits for its job's end tells ``waits`` at once what it prints.
+
+    A task's job, whose reply nobody reads, is not waited for: its submission ends with its id.
+    """
+    given = place.given() if place else {"stdin": subprocess.DEVNULL}
+    given |= {"executable": real, "env": dict(environment), "text": True, "errors": "replace"}
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+        subprocess.Popen(["sbatch", *words], stdout=subprocess.PIPE, stderr=errors, **given) as process,
+    ):
+        said = ""
+        if waits is None:
+            try:
+                said, _ = process.communicate(timeout=_TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
+        else:
+            for line in process.stdout or ():
+                said += line
+                waits.write(line)
+                waits.flush()
+                if waits is not sys.stdout and exactly_once_submission.job_id(line):
+                    process.terminate()
+        status = process.wait()
+        errors.seek(0)
+        return subprocess.CompletedProcess(words, status, said, errors.read())
 
 
 def _reply(
     real: str,
     words: Sequence[str],
     environment: Mapping[str, str],
-    copy: str,
-    wrapped: script_wrapping.WrappedScript,
-) -> str:
-    """Run the real sbatch and return its reply. Raises the errors of the port's ``submit``."""
+    place: ScriptInPlace | None,
+    task: str,
+    waits: TextIO | None,
+) -> subprocess.CompletedProcess[str]:
+    """Run the real sbatch with another text in place of a script's; where that fails, on the copy itself."""
     try:
-        if wrapped.source:
-            result = _in_place(real, words, environment, copy, wrapped)
-        else:
-            result = _sbatch(real, words, environment)
-    except subprocess.TimeoutExpired:
-        raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
-    if result.returncode != 0:
-        raise failure("sbatch", result.returncode, result.stderr)
-    # sbatch's warnings, such as of a default that was used, go to the caller.
-    sys.stderr.write(result.stderr)
-    return result.stdout
+        return _sbatch(real, words, environment, place, waits)
+    except subprocess.SubprocessError:  # subprocess's only exception for an error between fork and exec
+        assert place is not None
+        print(  # noqa: T201 - it stands in for a command
+            f"whesl: {task}: this system lets users mount nothing, so the scheduler calls the job's"
+            f" command {place.copy}; a script that looks there for the files beside it finds none",
+            file=sys.stderr,
+        )
+        at = words.index(place.script)
+        return _sbatch(real, [*words[:at], place.copy, *words[at + 1 :]], environment, waits=waits)
+
+
+def _checked(reply: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Return a reply. Raises the errors of the port's ``submit``."""
+    # An sbatch that waits has told its job's id, and ends as the job does.
+    if reply.returncode != 0 and not exactly_once_submission.job_id(reply.stdout):
+        raise failure("sbatch", reply.returncode, reply.stderr)
+    return reply

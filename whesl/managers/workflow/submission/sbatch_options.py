@@ -84,13 +84,13 @@ def parse_call(arguments: Sequence[str], *, valued: bool = True) -> Call:
     )
 
 
-def without(call: Call, name: str, script: str) -> Call:
-    """Return a call with another script, and without an option.
+def without(call: Call, name: str, instead: tuple[str, ...]) -> Call:
+    """Return a call with other words for each component in place of an option.
 
     Args:
         call: the call.
         name: the option's long name.
-        script: the script's path.
+        instead: the other words.
     """
     kept = tuple(
         tuple(
@@ -98,7 +98,7 @@ def without(call: Call, name: str, script: str) -> Call:
         )
         for words in call.words
     )
-    return msgspec.structs.replace(call, words=kept, script=script)
+    return msgspec.structs.replace(call, words=tuple((*words, *instead) for words in kept))
 
 
 def parse_header(text: str) -> tuple[tuple[str, str | None], ...]:
@@ -139,6 +139,18 @@ def parse_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str], ..
         if short != name and option in _SBATCH.kinds:
             found.append((option, environment[name]))
     return tuple(found)
+
+
+def asked_of(call: Call, text: str, environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return all options of a submission: of those with one name, sbatch uses the last one.
+
+    Args:
+        call: the call of sbatch.
+        text: the script's text.
+        environment: the variables that sbatch will see.
+    """
+    found = (*parse_header(text), *parse_variables(environment), *call.options)
+    return tuple((name, value or "") for name, value in found)
 
 
 def header_lines(text: str) -> Iterator[str]:

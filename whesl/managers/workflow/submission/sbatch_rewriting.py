@@ -13,6 +13,7 @@ from whesl.managers.resource.launcher_shims.launcher_options import joined
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission.sbatch_options import (
     Call,
+    asked_of,
     options_by_component,
     parse_call,
     parse_header,
@@ -54,12 +55,11 @@ def rewrite(
     WHESL. ``--requeue`` is added where the user has made no choice: a node may be lost before its isolator
     has registered, and then only Slurm knows that the job has to run again. The user's own options stay.
 
-    Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script. With
-    spares, ``--nodes=N`` becomes N + k, and options that count over the whole job (``--ntasks``, ``--gpus``)
-    grow in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of nodes to what the
-    tasks need (sbatch.c, "can't run %d processes on %d nodes"). Each component of a heterogeneous job gets as
-    many spares. Slurm empties the output files of a job that runs again, so the job appends to its output
-    files where they cannot hold output of an earlier job.
+    With spares, ``--nodes=N`` becomes N + k, and options that count over the whole job (``--ntasks``,
+    ``--gpus``) grow in proportion, rounded up to whole nodes: Slurm would otherwise lower the number of nodes
+    to what the tasks need (sbatch.c, "can't run %d processes on %d nodes"). Slurm empties the output files of
+    a job that runs again, so the job appends to its output files where they cannot hold output of an earlier
+    job.
 
     Args:
         call: the workflow manager's call.
@@ -71,11 +71,14 @@ def rewrite(
         avoid: nodes that the job must not use, besides the nodes that the call excludes itself.
         exists: whether a file exists now; paths are relative to sbatch's working directory.
     """
-    asked = _effective(call, script_text, environment or {})
+    options = asked_of(call, script_text, environment or {})
+    asked = dict(options)
     words = [f"--comment={comment}"] if comment else []
     if wrapped.keeps:
         words.append("--no-kill")
-    said = "" if wrapped.observe or not comment else _requeue_said(call, script_text, environment or {})
+    said = ""
+    if comment and not wrapped.observe:
+        said = next((name for name, _ in reversed(options) if name in (YES, NO)), NOTHING)
     if said == NOTHING:
         words.append("--requeue")
     if said == NOTHING and _keeps_output(asked, exists):
@@ -123,30 +126,6 @@ def rewrite(
     )
 
 
-def original_comment(call: Call, script_text: str) -> str:
-    """Return the comment that the job would have without WHESL.
-
-    Args:
-        call: the workflow manager's call.
-        script_text: the script's text.
-    """
-    given = call.last("comment")
-    if given is not None:
-        return given
-    found = [value or "" for name, value in parse_header(script_text) if name == "comment"]
-    return found[-1] if found else ""
-
-
-def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> str:
-    """Return the user's last requeue choice in sbatch's order of script, variables and call."""
-    words = [
-        *(name for name, _ in parse_header(script_text)),
-        *(name for name, _ in parse_variables(environment)),
-        *(name for name, _ in call.options),
-    ]
-    return next((word for word in reversed(words) if word in (YES, NO)), NOTHING)
-
-
 def _keeps_output(asked: Mapping[str, str], exists: Callable[[str], bool]) -> bool:
     """Whether the job may append to its output files: the user has made no choice, and the files are new.
 
@@ -184,15 +163,6 @@ def _divides(asked: Mapping[str, str]) -> bool:
     """Whether a component's job variables tell from the grown numbers which ones the user asked for."""
     low, _ = _range(asked.get("nodes", "1")) or (1, 1)
     return "gpus" not in asked and _count(asked.get("ntasks")) % low == 0
-
-
-def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the call's options with the values that sbatch would use."""
-    asked = {name: value or "" for name, value in parse_header(script_text)}
-    # sbatch reads few options from variables; SLURM_NTASKS and similar variables are only its output.
-    asked.update(parse_variables(environment))
-    asked.update({name: value or "" for name, value in call.options})
-    return asked
 
 
 def _grow(asked: Mapping[str, str], spares: int) -> list[str] | None:

@@ -1,12 +1,7 @@
 """Jobs that wait, or are lost, before their isolator has registered, while ``whesl run`` runs.
 
-The user is told why a job waits, in the words of its resource manager.
-
-Until an isolator has registered, only the scheduler can run its job again (``sbatch --requeue``), and it does
-not always: Slurm lets a job of several nodes run on for ever without its script when the script's node is
-lost, holds a requeued job for two minutes, and gives it no fewer nodes than before. Once the isolator has
-registered, the coordinator looks after the job, and the scheduler refuses the requests of this module.
-
+Until then only the scheduler can run a job again, and it does not always (docs/design/jobs.md). Afterwards
+the coordinator looks after the job, and the scheduler refuses these requests.
 An isolator that has not registered may have begun all the same, since a task does not wait for a coordinator
 that does not answer. Such a job is left to another of its nodes that may take the task over.
 """

@@ -1,10 +1,7 @@
 """The fast path of ``whesl exec``: in the usual case, the program starts soon after the interpreter.
 
-The usual case is a new task, rules that were checked before (``rules_cache``), and Slurm or no resource
-manager. Options and environment then determine all actions, and the code for checking rules, for other
-resource managers and for earlier runs need not be loaded. In every other case, and after any error,
-``full_start`` does all the work and reports errors: the fast path has then started no process and read no
-input. Both paths have the same result; a test compares them. Standard library only.
+docs/design/launch.md says which case that is. In every other case, and after any error, ``full_start`` does
+all the work: the fast path has then started no process and read no input. Standard library only.
 
 As in ``full_start``, job.json is on disk before any process is started, under the task's lock, which the
 isolator inherits.

@@ -1,17 +1,7 @@
 """The delivery of signals from the keeper to the program: once, to the processes that a signal is meant for.
 
-The program runs in a process group of its own, so a signal to the keeper reaches the program or not, by the
-sender's choice of processes:
-
-* not, if it is meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
-* not, if it is meant for the keeper's process group (``scancel --full``, a terminal's Ctrl-C);
-* directly, if it is meant for all processes of the job (Slurm's time limit, suspension).
-
-Two witness processes distinguish these cases. Both block all signals and do nothing: one is in the keeper's
-process group, the other in a session of its own, as the program's runner is. A signal that the kernel shows
-as pending for a witness was sent to the witness, too. The far witness is the older one, and managers signal
-a job's processes in the order of their age. So a signal that only the near witness has was sent to the group.
-Standard library only.
+docs/design/batch-scripts.md names the ways in which signals come, and the two witness processes that
+distinguish them. Standard library only.
 """
 
 from __future__ import annotations

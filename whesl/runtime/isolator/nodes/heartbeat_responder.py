@@ -1,11 +1,7 @@
-"""The responder, which answers the agents' heartbeats on the isolator's node.
+"""The responder, which answers the agents' heartbeats on the isolator's node (docs/design/liveness.md).
 
-The responder is a process of its own (``python -m whesl.runtime.isolator.nodes.heartbeat_responder``), which
-touches no file once it runs: the isolator may be blocked in a file system, stopped or dead for any time
-without the end of a lease. The times of its answers are in the table (``lease_table``), where the isolator
-reads them. The responder is killed when the task is over, and ends by itself a while after isolator and
-keeper.
-Standard input carries its setup as JSON.
+``python -m whesl.runtime.isolator.nodes.heartbeat_responder``, with its setup as JSON on standard input. The
+responder is killed when the task is over, and ends by itself a while after isolator and keeper.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""An allocation's account of the nodes that each task uses. Standard library only.
+"""An allocation's account of the nodes that each task uses (docs/design/jobs.md). Standard library only.
 
-Several tasks may run in one allocation (pilots, ``whesl exec ... &``). Tasks that use a part of the nodes
-claim them in the account, so that they use different nodes as long as there are enough, and no two take the
-same spare. The account is a table, with a file ``NUMBER`` for each change: by link(2), only one process of
-all hosts can make a file of that name, and the highest number counts. A slower process reads the table again.
-A claim ends with its task, when the task has a result or its lock is free, so a killed task need not give
-its nodes back.
+The account is a table, with a file ``NUMBER`` for each change: by link(2), only one process of all hosts can
+make a file of that name, and the highest number counts. A slower process reads the table again.
 """
 
 from __future__ import annotations
