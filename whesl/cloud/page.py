@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
-from whesl.cloud.core.plan_records import HOUR, Domain
+from whesl.cloud.core.plan_menu import Case, Offer
+from whesl.cloud.core.plan_records import HOUR, Domain, Plan
 from whesl.cloud.core.stage_pipeline import hours
 from whesl.report import markup
 from whesl.report.markup import el
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from xml.etree.ElementTree import Element
-
-    from whesl.cloud.core.plan_menu import Case, Offer
-    from whesl.cloud.core.plan_records import Plan
 
 _WIDTH, _LEFT, _RIGHT, _HEIGHT, _ROW = 640.0, 56.0, 24.0, 150.0, 10.0
 _MOST_ROWS = 40

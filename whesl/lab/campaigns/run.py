@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from whesl.lab.campaigns import store
+from whesl.lab.campaigns.plan import Cell
+from whesl.lab.campaigns.store import Result
 from whesl.lab.execution import worker_processes
+from whesl.lab.execution.progress_interface import Progress
 from whesl.model.errors import UsageError, WheslError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from whesl.lab.campaigns.plan import Cell
-    from whesl.lab.campaigns.store import Result
-    from whesl.lab.execution.progress_interface import Progress
-
-    Simulator = Callable[[str, dict[str, Any], int], dict[str, Any]]
+Simulator = Callable[[str, dict[str, Any], int], dict[str, Any]]
 
 
 class Done(NamedTuple):

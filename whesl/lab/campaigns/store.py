@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from whesl import __version__
 from whesl.files.whole_file import write_text
+from whesl.lab.campaigns.plan import Cell
 from whesl.lab.results.jobs_parquet_and_summary_json import as_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from whesl.lab.campaigns.plan import Cell
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from whesl.lab.campaigns.plan import Campaign, Cell
+from whesl.lab.campaigns.store import Result
 from whesl.lab.results.jobs_parquet_and_summary_json import write_parquet
 from whesl.lab.results.report_figures import Figure, Series
 from whesl.lab.results.report_folder import write_results
 from whesl.lab.results.report_page import Lines, Page, Section
 from whesl.lab.results.report_tables import Table, write_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.lab.campaigns.plan import Campaign, Cell
-    from whesl.lab.campaigns.store import Result
 
 # Largest number of figures on a page; the tables show the remaining measures.
 _MOST_FIGURES = 12

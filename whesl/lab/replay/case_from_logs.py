@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whesl.lab.readers.failures import Malformed, told
+from whesl.lab.readers.failures import Loaded, Malformed, told
+from whesl.lab.readers.machine_file import Resources
 from whesl.lab.readers.outage_records import in_order
-from whesl.lab.readers.site_job_records import State
+from whesl.lab.readers.site_job_records import JobLog, JobRecord, State
 from whesl.lab.simulators.cluster.simulation_records import Workload
 from whesl.model.errors import UsageError
 from whesl.model.hostlist import expand
-from whesl.prediction.failures.failure_history import merged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.failures import Loaded
-    from whesl.lab.readers.machine_file import Resources
-    from whesl.lab.readers.site_job_records import JobLog, JobRecord
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History, merged
 
 _DAY = 86400.0
 _SHOWN = 5

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from whesl.lab.replay.policy_comparison import Answer, Replay
+from whesl.lab.replay.savings_bootstrap import PerJob, Saving
 from whesl.lab.results.report_figures import Figure, Series
 from whesl.lab.results.report_page import Lines, Page, Section
 from whesl.lab.results.report_tables import Table
-
-if TYPE_CHECKING:
-    from whesl.lab.replay.policy_comparison import Answer, Replay
-    from whesl.lab.replay.savings_bootstrap import PerJob, Saving
 
 _MEASURES = {"kills": "fewer jobs killed", "lost": "fewer node-hours lost", "wait": "less waiting (h, mean)"}
 

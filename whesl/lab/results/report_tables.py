@@ -7,12 +7,9 @@ import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from whesl.files.whole_file import write_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Cell = str | int | float | bool | None
 

@@ -11,14 +11,11 @@ end and the upper end is below the 0.9 quantile, so that the interval still cove
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whesl.prediction.free_nodes.job_history import Floats
+from whesl.prediction.free_nodes.job_history import Floats
 
 COVERAGE = 0.8
 WINDOW = 28 * 86400.0  # age in seconds of the oldest outcomes that calibrate

@@ -8,12 +8,10 @@ its window, with any messages between them.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from whesl.prediction.log_chains.chains_file import Chain
+from whesl.prediction.log_chains.chains_file import Chain
 
 NODES = 200_000  # largest number of nodes that are remembered; the least recently seen nodes are forgotten
 SKEW = 3600.0  # seconds by which messages may come out of order; a larger step back is a clock that was set

@@ -7,17 +7,13 @@ import os
 import select
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from whesl.model.errors import WheslError
+from whesl.model.evidence import PredictedFailure
+from whesl.prediction.log_chains.log_stream_predictor import ChainStream
+from whesl.prediction.log_chains.saved_state import Memory
 from whesl.runtime.detect.tail import Tailer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from whesl.model.evidence import PredictedFailure
-    from whesl.prediction.log_chains.log_stream_predictor import ChainStream
-    from whesl.prediction.log_chains.saved_state import Memory
 
 _PIECE = 1 << 18  # bytes per read
 _LOOK = 1.0  # seconds between two calls of ``stopped``

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.evidence import PredictedFailure
@@ -10,16 +10,10 @@ from whesl.model.printable import visible
 from whesl.prediction.failures.predictor_base import span
 from whesl.prediction.log_chains import template
 from whesl.prediction.log_chains.chain_matcher import Complete, Machine, Steps
-from whesl.prediction.log_chains.lines import Header, told
-from whesl.runtime.detect.engines import make_engine
+from whesl.prediction.log_chains.chains_file import Chain
+from whesl.prediction.log_chains.lines import Header, Line, told
+from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from whesl.prediction.log_chains.chains_file import Chain
-    from whesl.prediction.log_chains.lines import Line
-    from whesl.runtime.detect.engines import Engine
 
 _LONGEST = 1 << 20  # largest number of bytes of a line; the rest is left out
 _BLOCK = 1 << 18  # bytes per search

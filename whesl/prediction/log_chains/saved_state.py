@@ -5,22 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from whesl.files.decode_errors import FOREIGN, UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains.chain_matcher import Half
+from whesl.prediction.log_chains.chains_file import Chain
 from whesl.prediction.log_chains.lines import Header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from whesl.prediction.log_chains.chains_file import Chain
-    from whesl.prediction.log_chains.log_stream_predictor import ChainStream
-    from whesl.runtime.detect.tail import Tailer
+from whesl.prediction.log_chains.log_stream_predictor import ChainStream
+from whesl.runtime.detect.tail import Tailer
 
 _EVERY = 5.0  # seconds between two writes; bytes read since the last write are read again after a kill
 _MOST = 256 << 20  # largest size of the file in bytes

@@ -8,17 +8,14 @@ messages of chains are planted alone.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains import template
 from whesl.prediction.log_chains.chains_file import Chain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from whesl.prediction.log_chains.evaluation import Failure
+from whesl.prediction.log_chains.evaluation import Failure
 
 BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc).timestamp()
 # Templates of messages of Linux, Lustre, NVIDIA's driver and daemons.

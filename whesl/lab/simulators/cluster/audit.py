@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.native.cluster_event_loop import apart
+from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+from whesl.prediction.failures.failure_history import History
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
-    from whesl.prediction.failures.failure_history import History
-
-    Indices = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 _BLOCK = 512  # nodes that are checked at a time, which bounds the memory
 _SHOWN = 20  # largest number of messages of one kind

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.lab.native import cluster_event_loop
 from whesl.lab.simulators.cluster import measures, simulation_records
-from whesl.lab.simulators.cluster.simulation_records import Attempts
+from whesl.lab.simulators.cluster.measures import Outcome
+from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.simulators.cluster.measures import Outcome
-    from whesl.lab.simulators.cluster.simulation_records import Workload
-    from whesl.placement.policies.port import Policy
-    from whesl.prediction.failures.failure_history import History
-    from whesl.prediction.failures.port import Predictor
+from whesl.placement.policies.port import Policy
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.port import Predictor
 
 POLICIES = cluster_event_loop.POLICIES
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from whesl.lab.simulators.desktop.simulate import Outcome
+from whesl.lab.simulators.desktop.synthetic_machines import Jobs
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from whesl.lab.simulators.desktop.simulate import Outcome
-    from whesl.lab.simulators.desktop.synthetic_machines import Jobs
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 _CLOSE = 1e-6
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages, Outcome
+from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages, Outcome
 
 
 def audit(grid: Grid, jobs: Jobs, outages: Outages, outcome: Outcome, policy: str) -> list[str]:

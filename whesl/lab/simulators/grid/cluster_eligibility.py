@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.readers.swf import Log
+from whesl.lab.simulators.grid.cluster_files import Cluster
 from whesl.model.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.readers.swf import Log
-    from whesl.lab.simulators.grid.cluster_files import Cluster
 
 _NODES = re.compile(r"\{[^}]*\}")
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import csv
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from whesl.files.packed_text import text
+from whesl.lab.simulators.grid.cluster_files import Cluster
 from whesl.lab.simulators.grid.event_loop import Outages
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.failure_history import merged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.lab.simulators.grid.cluster_files import Cluster
 
 NONE = Outages(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
 _HEADER = ["cluster", "machine", "start", "end"]

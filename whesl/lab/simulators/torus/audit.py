@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
-    from whesl.lab.simulators.torus.event_loop import Jobs, Outcome
+from whesl.lab.simulators.torus.event_loop import Jobs, Outcome
 
 _NAMES = ("start", "move", "end", "kill")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from whesl.lab.simulators.torus.event_loop import Jobs, Outcome
+from whesl.lab.simulators.torus.event_loop import Jobs, Outcome
 
 BOUND = 10.0  # seconds; the bounded slowdown counts shorter jobs as this long
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.lab.simulators.workflow.simulate import Attempts, Outcome
+from whesl.lab.simulators.workflow.workload import Workload
 from whesl.model.errors import WheslError
-
-if TYPE_CHECKING:
-    from whesl.lab.simulators.workflow.simulate import Attempts, Outcome
-    from whesl.lab.simulators.workflow.workload import Workload
-    from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.failure_history import History
 
 _CLOSE = 1e-6
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from whesl.placement.site.publish.risk_table import Table
 from whesl.prediction.failures.compiled_predictor import Compiled, blank
+from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.predictor_base import ArrayPredictor, span
-
-if TYPE_CHECKING:
-    from whesl.placement.site.publish.risk_table import Table
-    from whesl.prediction.failures.failure_history import History
 
 _DAY = 86400.0
 _CERTAIN = 1e-9  # survival probability for a failure probability of 1 in the table

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from whesl.placement.site.history import usefulness
+from whesl.placement.site.history.rolling import Rolled, Score
 from whesl.placement.site.history.usefulness import Criterion, Verdict
-
-if TYPE_CHECKING:
-    from whesl.placement.site.history.rolling import Rolled, Score
 
 
 class Scored(NamedTuple):

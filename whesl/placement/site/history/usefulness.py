@@ -10,23 +10,19 @@ questions of one day share their failures.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
+from whesl.lab.predictor_evaluation.evaluation import Questions
 from whesl.model.errors import RefusedError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.lab.predictor_evaluation.evaluation import Questions
-
-    Flags = NDArray[np.bool_]
-    Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 ENOUGH = 10  # least number of failures for a verdict
 CLEARLY = 2.0  # least lift: how many times as often as random questions alarms have to be right

@@ -16,22 +16,16 @@ Python, and a test compares both.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whesl.model.hostlist import compress, expand
 from whesl.placement.policies.exclude_list_choice import at_risk, budget, exclude
-from whesl.placement.site.publish.risk_table import is_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from whesl.placement.site.publish.observed_node import Node
-    from whesl.placement.site.publish.risk_table import Table
+from whesl.placement.site.publish.observed_node import Node
+from whesl.placement.site.publish.risk_table import Table, is_name
 
 # Largest number of published nodes at risk per partition and horizon.
 MOST_CANDIDATES = 256

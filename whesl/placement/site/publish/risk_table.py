@@ -10,19 +10,15 @@ import math
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.printable import visible
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from whesl.prediction.failures.port import Predictor
+from whesl.prediction.failures.port import Predictor
 
 # Horizons in seconds: half an hour to a week. A job is placed by the shortest horizon that holds its time
 # limit.

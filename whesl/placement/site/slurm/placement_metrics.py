@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from prometheus_client.metrics_core import Metric
+
+from whesl.model.journal_record import Record
 from whesl.placement.site.publish.node_change_records import (
     Failed,
     JobReleased,
@@ -15,14 +18,7 @@ from whesl.placement.site.publish.node_change_records import (
     Would,
     WouldNot,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prometheus_client.metrics_core import Metric
-
-    from whesl.model.journal_record import Record
-    from whesl.placement.site.slurm.placement_status import Status
+from whesl.placement.site.slurm.placement_status import Status
 
 
 class Figures:

@@ -12,16 +12,26 @@ import os
 import pwd
 import stat
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 
 from whesl.model.errors import WheslError
+from whesl.model.journal_record import Record
 from whesl.model.printable import visible
 from whesl.placement.site.publish import plugin_file, risk_table, waiting_job_exclusions
 from whesl.placement.site.publish.core import node_changes
-from whesl.placement.site.publish.core.node_changes import Done, Leave, Observed, SetWeight, State
+from whesl.placement.site.publish.core.node_changes import (
+    Command,
+    Done,
+    Leave,
+    Observed,
+    Settings,
+    SetWeight,
+    State,
+)
 from whesl.placement.site.publish.node_change_records import (
     RECORDS,
     Changing,
@@ -34,21 +44,14 @@ from whesl.placement.site.publish.node_change_records import (
     Would,
     WouldNot,
 )
+from whesl.placement.site.publish.plugin_file import Lookup
+from whesl.placement.site.publish.waiting_job_exclusions import Job
+from whesl.placement.site.slurm.node_and_job_updates import Cluster, Machine
 from whesl.placement.site.slurm.placement_metrics import Figures
 from whesl.placement.site.slurm.placement_status import Status
+from whesl.placement.site.slurm.prediction_sources import Sources
 from whesl.runtime.journal.store import Journal
 from whesl.runtime.locking import takeover_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from whesl.model.journal_record import Record
-    from whesl.placement.site.publish.core.node_changes import Command, Settings
-    from whesl.placement.site.publish.plugin_file import Lookup
-    from whesl.placement.site.publish.waiting_job_exclusions import Job
-    from whesl.placement.site.slurm.node_and_job_updates import Cluster, Machine
-    from whesl.placement.site.slurm.prediction_sources import Sources
 
 LOG = logging.getLogger(__name__)
 Key = tuple[str, What]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from whesl.placement.site.publish.observed_node import Node
-    from whesl.placement.site.publish.waiting_job_exclusions import Job
+from whesl.placement.site.publish.observed_node import Node
+from whesl.placement.site.publish.waiting_job_exclusions import Job
 
 
 def give_way(

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from whesl.model.journal_record import assert_never
+from whesl.model.journal_record import Record, assert_never
 from whesl.placement.policies.exclude_list_choice import at_risk, budget, exclude
 from whesl.placement.site.publish.core.drains_yield_to_waiting_jobs import give_way
 from whesl.placement.site.publish.node_change_records import (
@@ -31,12 +32,7 @@ from whesl.placement.site.publish.node_change_records import (
 )
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import Table, fresh
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from whesl.model.journal_record import Record
-    from whesl.placement.site.publish.waiting_job_exclusions import Job
+from whesl.placement.site.publish.waiting_job_exclusions import Job
 
 OURS = "whesl: "  # begin of the reason of each drain by the service
 _UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")
