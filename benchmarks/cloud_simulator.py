@@ -37,7 +37,7 @@ from whesl.cloud.runner.state import LEAST_BILLED
 from whesl.lab.simulators.cloud import cluster as machine
 from whesl.lab.simulators.cloud import simulate
 from whesl.lab.simulators.cloud.background_jobs import Trace
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 TABLE = """\
 [[stage]]

@@ -28,7 +28,8 @@ from tests.equipment.fluxbed import FluxBed
 from tests.equipment.install_slurm import missing
 from tests.equipment.slurmbed import SlurmBed
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 PATIENCE = 60.0
 _LOAD = os.getloadavg()[0]  # of what else runs here: figures of a busy machine are worse

@@ -15,7 +15,8 @@ from tests.chaos.cluster import WHESL
 from tests.chaos.director import HARMLESS, KINDS, Fault
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places, expected
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 _COMPLETED = "completed"
 

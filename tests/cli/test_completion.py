@@ -19,7 +19,7 @@ from whesl.cli.commands import COMMANDS
 from whesl.cli.group import cli
 from whesl.cloud.runner.site_file import Provided
 from whesl.managers.resource import SCHEDULERS
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 BIN = Path(sys.executable).parent
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}

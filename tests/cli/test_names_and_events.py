@@ -18,7 +18,7 @@ from whesl.cli.inspect import status
 from whesl.model.errors import UsageError
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.coordinator.json_views import status_view
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 
 def call(*words: str) -> Result:

@@ -19,7 +19,8 @@ from whesl import api
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.isolator.task import raise_requests as left
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.messages import RaiseException
 
 RULES = """\

@@ -32,7 +32,7 @@ from whesl.model.workflow import Task, Workflow
 from whesl.report import terminal_view
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.coordinator.json_views import status_view
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 PATIENCE = 60.0
 NOW = 1_700_000_100.0

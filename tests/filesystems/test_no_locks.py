@@ -18,7 +18,7 @@ from tests.equipment.nfsbed import NfsBed
 from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 Maker = Callable[..., NfsBed]
 EXEC = (sys.executable, "-m", "whesl", "exec")

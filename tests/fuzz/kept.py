@@ -30,10 +30,14 @@ from whesl.runtime.coordinator.storage.snapshots import Kept
 from whesl.runtime.isolator import resume
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.runtime.journal import Clock, Journal, JournalError, Record, snapshot
+from whesl.runtime.journal import snapshot
+from whesl.runtime.journal.archived_records import Record
 from whesl.runtime.journal.database import Anchor
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.snapshot import Head, SnapshotError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.steady_clock import Clock
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.node_agent.messages import LinkFile
 from whesl.runtime.wire.endpoint import read_endpoint
 from whesl.runtime.wire.messages import RecoveryRequest

@@ -21,7 +21,7 @@ from tests.security.stranger import STRANGER, crowd, needs_root, open_place, res
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError, Directory
 from whesl.model.errors import TransientError
 from whesl.runtime.coordinator.client import start
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire import curve_sockets
 from whesl.runtime.wire.agent_link import LinkClient, LinkServer
 from whesl.runtime.wire.client import request

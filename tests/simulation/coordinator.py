@@ -38,8 +38,8 @@ from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import Wa
 from whesl.runtime.coordinator.core.state import Settings, State
 from whesl.runtime.coordinator.core.state_machine import events_of, recorded_step
 from whesl.runtime.coordinator.effects.manager_calls import Call, answer
-from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records.coordinator_records import AnyRecord
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.wire.messages import Escalate, Register, Welcome, decode
 
 if TYPE_CHECKING:

@@ -46,9 +46,9 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.state import Phase, State
 from whesl.runtime.isolator.core.task_setup import Setup
-from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER, AnyRecord, Node
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.wire.messages import (
     AnyMessage,
     Control,

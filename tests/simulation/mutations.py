@@ -41,8 +41,8 @@ from whesl.runtime.isolator.core.recovery import recovery_confirmation as isolat
 from whesl.runtime.isolator.core.recovery import task_recovery_sequence as isolator_recovery
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.liveness import Silence
-from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.node_agent.lease import lead
 from whesl.runtime.operations.recovery_limits import Budget
 from whesl.runtime.wire.delivery import Outbox

@@ -17,7 +17,7 @@ from whesl.cloud.runner.daemon import Shell
 from whesl.cloud.runner.events_and_commands import Refused, Start
 from whesl.cloud.runner.run_records import ExecutorState
 from whesl.model.errors import RefusedError, TransientError, WheslError
-from whesl.runtime.journal import JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 
 class Full:

@@ -19,7 +19,7 @@ from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Cloud, Cluster, Site
 from whesl.cloud.transfer.port import digest_of
 from whesl.model.errors import UsageError
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 
 def test_its_files_are_told_and_removed_by_one_command(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.adapter import LocalScheduler
 from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
 from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
-from whesl.runtime.journal import JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 
 @pytest.fixture(scope="module")

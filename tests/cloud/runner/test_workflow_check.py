@@ -23,7 +23,7 @@ from whesl.cloud.runner.worker import Worker
 from whesl.cloud.runner.workflow_check import difference, runnable
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.model.errors import RefusedError, UsageError
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 
 def task(name: str, command: tuple[str, ...] = ("true",), reads: str = "", writes: str = "") -> Task:

@@ -44,7 +44,7 @@ from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings as ClusterSettings
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
 SIZE = 3200

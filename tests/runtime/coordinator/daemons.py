@@ -16,7 +16,7 @@ from tests import commands, waiting
 from tests.runtime.coordinator.world import RULES
 from whesl.language.spec import Spec
 from whesl.model.workflow import Task, Workflow
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.client import CoordinatorClient, request
 from whesl.runtime.wire.endpoint import read_endpoint
 from whesl.runtime.wire.messages import AnyMessage, Register, RegisterWorkflow

@@ -16,7 +16,7 @@ from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.runtime.coordinator.client import offline_welcome
 from whesl.runtime.isolator.offline_configuration import read_configuration
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.client import CoordinatorClient
 from whesl.runtime.wire.messages import AnyMessage, Finished, RecoveryDone, Register
 

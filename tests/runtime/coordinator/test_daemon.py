@@ -36,7 +36,7 @@ from whesl.model.states import TaskState
 from whesl.runtime.coordinator.client import start
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.coordinator.daemon import Daemon
-from whesl.runtime.journal import JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
 from whesl.runtime.wire.client import CoordinatorClient, request
 from whesl.runtime.wire.endpoint import read_endpoint, write_endpoint
 from whesl.runtime.wire.keys import private_directory

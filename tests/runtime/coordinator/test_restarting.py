@@ -16,7 +16,8 @@ from whesl.model.states import TaskState
 from whesl.runtime.coordinator.client import start
 from whesl.runtime.coordinator.client.journal_state import known_state
 from whesl.runtime.coordinator.storage.background_snapshots import Limits
-from whesl.runtime.journal import Journal, snapshot
+from whesl.runtime.journal import snapshot
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.messages import Finished, Welcome
 
 

@@ -34,8 +34,10 @@ from whesl.runtime.coordinator.storage import snapshots
 from whesl.runtime.coordinator.storage.background_snapshots import Limits, Snapshotter
 from whesl.runtime.coordinator.storage.restore import reopen
 from whesl.runtime.coordinator.storage.snapshots import Kept, Reader, pieces
-from whesl.runtime.journal import Journal, JournalError, snapshot
+from whesl.runtime.journal import snapshot
 from whesl.runtime.journal.snapshot import Head, SnapshotError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.messages import RecoveryDone
 
 PATIENCE = 60.0

@@ -17,7 +17,8 @@ import pytest
 
 from tests import commands, waiting
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.locking.takeover_lock import Owner
 
 HEAD = """\

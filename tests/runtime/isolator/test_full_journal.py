@@ -25,7 +25,7 @@ from whesl.runtime.isolator.launch import signal_delivery
 from whesl.runtime.isolator.task import disk_reserve
 from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 __all__ = ["bench"]
 

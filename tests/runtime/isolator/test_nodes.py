@@ -24,7 +24,8 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalC
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.liveness import LEASE_MARGIN, Silence
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.node_agent.lease import Lease, lead
 
 RULES = """\

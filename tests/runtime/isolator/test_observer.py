@@ -12,7 +12,7 @@ from tests.runtime.isolator.conftest import exception, make_setup
 from whesl.model.configuration_changes import Configuration
 from whesl.runtime.isolator.observe.observer import Observer
 from whesl.runtime.isolator.task.taskdir import First, Job, Stream, TaskDir
-from whesl.runtime.journal import Clock
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.wire.blocking_call_worker import Worker
 
 BEGAN = 1000.0

@@ -8,7 +8,8 @@ from whesl.model.workflow import Task
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.isolator.resume import state_of
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal import Clock, Journal
+from whesl.runtime.journal.steady_clock import Clock
+from whesl.runtime.journal.store import Journal
 
 
 class Host:

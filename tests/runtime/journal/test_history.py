@@ -10,15 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.runtime.journal import (
-    CAUGHT_UP,
-    Journal,
-    JournalConsumer,
-    JournalError,
-    Record,
-    archived_records,
-    database_integrity,
-)
+from whesl.runtime.journal import archived_records, database_integrity
+from whesl.runtime.journal.archived_records import Record
+from whesl.runtime.journal.consumer import CAUGHT_UP, JournalConsumer
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 NOW = 1_000_000.0
 MANY = 1200  # more than are read at once

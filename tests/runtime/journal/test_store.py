@@ -18,16 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.model.workflow import BadNode
-from whesl.runtime.journal import (
-    CAUGHT_UP,
-    CaughtUp,
-    Journal,
-    JournalConsumer,
-    JournalError,
-    Record,
-    database_integrity,
-    sqlite_errors,
-)
+from whesl.runtime.journal import database_integrity, sqlite_errors
+from whesl.runtime.journal.archived_records import Record
+from whesl.runtime.journal.consumer import CAUGHT_UP, CaughtUp, JournalConsumer
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 NOW = 1_000_000.0
 
@@ -66,7 +61,7 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
 
 def test_what_was_appended_outlives_kill_9(tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom pathlib import Path\nfrom whesl.runtime.journal import Journal\n"
+        "import sys\nfrom pathlib import Path\nfrom whesl.runtime.journal.store import Journal\n"
         "j = Journal(Path(sys.argv[1]))\n"
         "n = 0\nwhile True:\n    n += 1\n    print(j.append('n', {'n': n}, 0.0), flush=True)\n"
     )
@@ -241,7 +236,7 @@ class TestDamage:
     def test_what_a_killed_writer_left_in_its_log_is_kept(self, tmp_path: Path, place: int) -> None:
         """Whichever byte of the write-ahead log is damaged, the records in it are carried over or told."""
         program = (
-            "import os, sys\nfrom pathlib import Path\nfrom whesl.runtime.journal import Journal\n"
+            "import os, sys\nfrom pathlib import Path\nfrom whesl.runtime.journal.store import Journal\n"
             "journal = Journal(Path(sys.argv[1]))\n"
             "for n in range(12): journal.append('a', {'n': n, 'pad': 'p' * 900}, 1.0)\n"
             "os.kill(os.getpid(), 9)\n"
@@ -319,7 +314,7 @@ class TestConsumer:
         stream = iter(JournalConsumer(path))
         assert next(stream) is CAUGHT_UP
         program = (
-            "import sys\nfrom pathlib import Path\nfrom whesl.runtime.journal import Journal\n"
+            "import sys\nfrom pathlib import Path\nfrom whesl.runtime.journal.store import Journal\n"
             "Journal(Path(sys.argv[1])).append('from-another', {}, 0.0)\n"
         )
         subprocess.run([sys.executable, "-c", program, str(path)], check=True)

@@ -40,7 +40,7 @@ def events(
 
     from whesl.cloud.runner import run_lifecycle
     from whesl.cloud.runner import run_records as r
-    from whesl.runtime.journal import Journal
+    from whesl.runtime.journal.store import Journal
 
     place = directory.absolute()
     run_lifecycle.setup_of(place)

@@ -15,7 +15,10 @@ from whesl.model import home as places
 from whesl.model.evidence import LastLines, kept
 from whesl.model.printable import visible
 from whesl.report.collection import without_coordinator
-from whesl.runtime.journal import Journal, JournalConsumer, JournalError, Record
+from whesl.runtime.journal.archived_records import Record
+from whesl.runtime.journal.consumer import JournalConsumer
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire import keys
 
 # Fields that are long, or have a meaning only for the daemons; only --json prints them.

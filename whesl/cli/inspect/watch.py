@@ -24,7 +24,8 @@ from whesl.runtime.coordinator.core import journal_replay
 from whesl.runtime.coordinator.core.changes.apply_record import RecordError, apply
 from whesl.runtime.coordinator.core.state import State, TaskEntry
 from whesl.runtime.coordinator.json_views import status_view, task_view
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 _TURN = 0.5
 _KEPT = 20

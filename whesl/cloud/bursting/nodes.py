@@ -17,7 +17,7 @@ from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
 from whesl.cloud.providers.processes.files import locked
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 ASKED, ENDED = "asked", "ended"
 

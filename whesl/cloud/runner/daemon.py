@@ -41,7 +41,8 @@ from whesl.cloud.runner.state_machine import Core, Outcome
 from whesl.cloud.transfer.port import Digest
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 # Journal errors that may pass, and seconds to wait for that.
 PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0

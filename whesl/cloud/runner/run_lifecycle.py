@@ -32,7 +32,7 @@ from whesl.cloud.transfer.port import Digest
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.locking import takeover_lock
 
 STOP = "stop"  # name of the file in a run's directory that makes its runner end the run

@@ -12,7 +12,7 @@ from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.transfer.port import Digest
-from whesl.runtime.journal import Record as Entry
+from whesl.runtime.journal.archived_records import Record as Entry
 
 LEAST_BILLED = 60.0  # smallest number of seconds of an instance that are billed
 _ANSWER = 60.0  # seconds for which instances wait for the cluster's first answer to a request

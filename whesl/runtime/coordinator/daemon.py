@@ -50,8 +50,11 @@ from whesl.runtime.coordinator.metrics import LatestSnapshot
 from whesl.runtime.coordinator.storage.background_snapshots import Snapshotter
 from whesl.runtime.coordinator.storage.restore import reopen
 from whesl.runtime.coordinator.storage.snapshots import Kept
-from whesl.runtime.journal import Clock, Journal, JournalError, snapshot
+from whesl.runtime.journal import snapshot
 from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.steady_clock import Clock
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.blocking_call_worker import Worker
 from whesl.runtime.wire.curve_sockets import BindError
 from whesl.runtime.wire.delivery import new_incarnation

@@ -74,8 +74,8 @@ from whesl.runtime.isolator.task import disk_reserve, journal_in_memory, lock_lo
 from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.raise_requests import Left
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records.isolator_records import AnyRecord, JournalTroubled, TimeStopped
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.locking import job_leader_identity
 from whesl.runtime.locking.procfs import Watched
 from whesl.runtime.locking.takeover_watch import Guard

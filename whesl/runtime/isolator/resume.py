@@ -23,9 +23,10 @@ from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import token
 from whesl.runtime.isolator.task.journal_in_memory import TaskJournal
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal import Clock, JournalError
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records import of_isolator
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.steady_clock import Clock
 
 LOG = logging.getLogger(__name__)
 

@@ -27,8 +27,8 @@ from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.state_machine import EXIT_NOT_STARTED
 from whesl.runtime.isolator.task import disk_reserve, requeue_truncation_warning, taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal import JournalError
 from whesl.runtime.journal.records.isolator_records import AnyRecord, StepDone
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient

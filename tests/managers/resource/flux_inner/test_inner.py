@@ -22,7 +22,8 @@ from tests.equipment.slurmbed import SlurmBed
 from tests.processes import words
 from whesl.managers.resource.flux.nested_allocation import InnerFlux
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.testing.processes import running
 
 pytestmark = [pytest.mark.slurm, pytest.mark.flux, pytest.mark.slow]

@@ -16,7 +16,7 @@ from whesl.model.workflow import BadNode, Grade
 from whesl.placement.site.history import bad_node_reports
 from whesl.placement.site.history.site_history import Gathering
 from whesl.placement.site.node_counters import Change
-from whesl.runtime.journal import Journal
+from whesl.runtime.journal.store import Journal
 
 EVENTS = """Cluster|Cluster Nodes|NodeName|TimeStart|TimeEnd|State|Reason|User
 site|n[1-8]||2026-03-01T00:00:00|2026-06-01T00:00:00||Cluster Registered TRES|

@@ -10,7 +10,8 @@ import msgspec
 
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import BadNode
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 
 class Seen(NamedTuple):

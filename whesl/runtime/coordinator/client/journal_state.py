@@ -13,7 +13,8 @@ from whesl.runtime.coordinator.core.journal_replay import Replay
 from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.coordinator.python_gc import put_off
 from whesl.runtime.coordinator.storage import snapshots
-from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,8 +16,10 @@ import msgspec
 
 from whesl.runtime.coordinator.storage import snapshots
 from whesl.runtime.coordinator.storage.snapshots import Begun, Kept
-from whesl.runtime.journal import Journal, JournalError, archived_records, snapshot
+from whesl.runtime.journal import archived_records, snapshot
 from whesl.runtime.journal.snapshot import Head, SnapshotError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 LOG = logging.getLogger(__name__)
 # Bytes of one task in a snapshot, approximately.

@@ -12,8 +12,8 @@ from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.coordinator.python_gc import put_off
 from whesl.runtime.coordinator.storage import snapshots
 from whesl.runtime.coordinator.storage.snapshots import Begun, Kept
-from whesl.runtime.journal import Journal
 from whesl.runtime.journal.records.coordinator_records import Record
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.delivery import Inbox
 
 LOG = logging.getLogger(__name__)

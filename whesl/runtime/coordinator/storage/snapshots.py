@@ -27,9 +27,11 @@ from whesl.runtime.coordinator.core.state import (
     WorkflowEntry,
 )
 from whesl.runtime.coordinator.counters import Figures
-from whesl.runtime.journal import Journal, JournalError, snapshot
+from whesl.runtime.journal import snapshot
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.snapshot import Head, Piece, SnapshotError
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 from whesl.runtime.wire.delivery import Remembered
 
 # Entries in one piece: encoding a piece blocks all other threads for some tenths of a millisecond.

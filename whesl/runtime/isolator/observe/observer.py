@@ -22,7 +22,7 @@ from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionS
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
-from whesl.runtime.journal import Clock
+from whesl.runtime.journal.steady_clock import Clock
 from whesl.runtime.wire.blocking_call_worker import Worker
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.runtime.journal import Journal, JournalError
 from whesl.runtime.journal.archived_records import Record
 from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal
 
 LOG = logging.getLogger(__name__)
 # Bytes of the journal's reserve for a full disk: some hundred records.

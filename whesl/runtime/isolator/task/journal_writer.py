@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from whesl.runtime.journal import JournalError
 from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 LOG = logging.getLogger(__name__)
 
