@@ -29,6 +29,7 @@ import numpy as np
 import psutil
 from measure import Figure
 
+from whesl.files import file_retry
 from whesl.placement.site import plugin_paths
 from whesl.placement.site.flux import module_loading
 from whesl.placement.site.history.model import About, SiteModel, save
@@ -80,7 +81,7 @@ def predictions(place: Path, names: list[str]) -> dict[str, Path]:
     )
     save(model, place / "model.npz")
     made = risk_table.make(model.predictor, names, now, valid_for=86400.0)
-    risk_table.write_bytes(place / "table.json", risk_table.encode(made))
+    file_retry.replace(place / "table.json", risk_table.encode(made))
     return {"table": place / "table.json", "model": place / "model.npz"}
 
 

@@ -32,7 +32,8 @@ from pathlib import Path
 import psutil
 
 from tests.equipment.slurmbed import SlurmBed
-from whesl.placement.site.publish import plugin_file, risk_table
+from whesl.files import file_retry
+from whesl.placement.site.publish import plugin_file
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import HORIZONS, NodeRisk, Table
 
@@ -137,7 +138,7 @@ def prepare(bed: SlurmBed, mode: str) -> None:
             raise SystemExit(done.stderr)
         made, machine = published(active=mode == "acting")
         content = plugin_file.encode(plugin_file.make(made, machine, share=0.1))
-        risk_table.write_bytes(directory / "slurm.table", content)
+        file_retry.replace(directory / "slurm.table", content)
     bed.end_controller()
     bed.restart_controller()
     bed.wait_for(lambda: "up" in bed.run("sinfo", "-h", "-p", "big", "-o", "%a").stdout, "slurmctld answers")

@@ -39,6 +39,7 @@ from placement_stream import (
     without_the_leader,
 )
 
+from whesl.files import file_retry
 from whesl.placement.site.flux import module_loading
 from whesl.placement.site.publish import risk_table
 from whesl.prediction.failures.failure_history import History
@@ -261,7 +262,7 @@ class Run:
         predictor = given(self.mode, self.truth, self.seed)
         made = risk_table.make(predictor, NAMES, now - self.zero, valid_for=3600.0, horizons=HORIZONS)
         moved = msgspec.structs.replace(made, written=now, valid_until=now + 60.0)
-        risk_table.write_bytes(self.table, risk_table.encode(moved))
+        file_retry.replace(self.table, risk_table.encode(moved))
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from whesl.model.states import TaskState
 from whesl.runtime.isolator.launch.attempt import Attempt
 from whesl.runtime.isolator.task import taskdir
 from whesl.runtime.isolator.task.taskdir import Result, TaskDir
-from whesl.runtime.wire.keys import user_keys, write_private
+from whesl.runtime.wire.keys import user_keys
 from whesl.runtime.wire.private_directory import HomeError, make_private
 
 LASTING = (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EEXIST)
@@ -157,7 +157,7 @@ def test_a_call_that_fails_changes_nothing(
     file_retry.replace(directory.status(1), b"0".ljust(15) + b"\n")
     result = b'{"code":0,"state":"completed","reason":"","claim":"mine"}'
     file_retry.replace(directory.result_file, result)
-    write_private(home / "written", b"x")
+    file_retry.replace(home / "written", b"x", durable=True)
     assert user_keys(home) == keys
     assert (directory.newest_attempt(), directory.claim_of(1)) == (1, "mine")
     assert taskdir.read_status(directory.status(1)) == 0

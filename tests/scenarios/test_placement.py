@@ -11,6 +11,7 @@ import pytest
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 from tests.scenarios.test_nodes import NODE_LOST, rank_nodes
+from whesl.files import file_retry
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
 
@@ -34,7 +35,7 @@ def publish(path: Path, bad: set[str]) -> Path:
         source="a test's word",
         thresholds=(0.5,),
     )
-    risk_table.write_bytes(path, risk_table.encode(made))
+    file_retry.replace(path, risk_table.encode(made))
     return path
 
 

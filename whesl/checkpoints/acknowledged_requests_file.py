@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whesl.checkpoints.core.states_and_events import Known
-from whesl.runtime.wire import keys
+from whesl.files import file_retry
 
 _NAME = "acknowledged"
 
@@ -27,7 +27,8 @@ def save(home: Path, known: Known) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    keys.write_private(home / _NAME, msgspec.json.encode(_moved(known, time.time() - time.monotonic())))
+    content = msgspec.json.encode(_moved(known, time.time() - time.monotonic()))
+    file_retry.replace(home / _NAME, content, durable=True)
 
 
 def load(home: Path) -> Known:

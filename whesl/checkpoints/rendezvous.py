@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.files import file_retry
 from whesl.managers.resource import job_sidecar_processes
 from whesl.model import home as places
 from whesl.model.errors import UsageError
@@ -82,7 +83,7 @@ def publish(home: Path, address: Address) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    keys.write_private(home / "address", msgspec.json.encode(address))
+    file_retry.replace(home / "address", msgspec.json.encode(address), durable=True)
 
 
 def find(home: Path) -> Address | None:

@@ -184,29 +184,47 @@ def write(path: str | os.PathLike[str], content: bytes = b"", mode: int = 0o600)
     retried(written)
 
 
-def replace(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600, limit: float = LIMIT) -> None:
-    """Replace a file's content in one piece. Raises OSError.
+def replace(
+    path: str | os.PathLike[str],
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    owner: tuple[int, int] | None = None,
+    durable: bool = False,
+    limit: float = LIMIT,
+) -> None:
+    """Replace a file's content in one piece: readers see the old or the new content. Raises OSError.
 
     Args:
         path: the file.
         content: all of it.
         mode: who may do what with it, whatever the umask; the user alone.
+        owner: the file's user and group; None for those of this process.
+        durable: whether the content is on the disk before it takes the file's name.
         limit: seconds for which a call that fails for the moment is repeated.
     """
-    retried(lambda: _replace(path, content, mode), limit)
+    retried(lambda: _replace(path, content, mode, owner, durable), limit)
 
 
-def _replace(path: str | os.PathLike[str], content: bytes, mode: int) -> None:
-    directory, _, name = os.fspath(path).rpartition("/")
-    beside = f"{directory or '.'}/.{name}.{os.getpid()}"
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+def _replace(
+    path: str | os.PathLike[str], content: bytes, mode: int, owner: tuple[int, int] | None, durable: bool
+) -> None:
+    directory, slash, name = os.fspath(path).rpartition("/")
+    beside = f"{directory}{slash}.{name[:60]}.{os.urandom(6).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(beside, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            if owner is not None:  # before the mode, since a change of the owner may clear bits of the mode
+                os.fchown(descriptor, *owner)
             if mode != 0o600:
                 os.fchmod(descriptor, mode)
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(descriptor)
         os.replace(beside, path)  # noqa: PTH105  # pathlib costs milliseconds
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(beside)  # noqa: PTH108
         raise

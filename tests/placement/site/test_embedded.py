@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import commands
+from whesl.files import file_retry
 from whesl.placement.site.flux.prediction_source import Source
 from whesl.placement.site.local_cluster_placement import Ranks
 from whesl.placement.site.publish import risk_table
@@ -25,7 +26,7 @@ def publish(path: Path, *failing: str) -> None:
     now = time.time()
     times = [now + 1800.0] * len(failing)
     predictor = Given("given", 4, [NAMES.index(node) for node in failing], times)
-    risk_table.write_bytes(path, risk_table.encode(risk_table.make(predictor, NAMES, now, valid_for=3600.0)))
+    file_retry.replace(path, risk_table.encode(risk_table.make(predictor, NAMES, now, valid_for=3600.0)))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
+from whesl.files import file_retry
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.model.errors import WheslError
 from whesl.placement.site.publish import plugin_file, risk_table
@@ -309,7 +310,7 @@ def publish(site: Site) -> None:
         active=True,
     )
     found = plugin_file.make(made, nodes, share=0.5, default="main")
-    risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))
+    file_retry.replace(site.directory / LOOKUP, plugin_file.encode(found))
 
 
 def loaded(bed: SlurmBed) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
+from whesl.files import file_retry
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import NodeRisk
@@ -256,7 +257,7 @@ def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
         active=True,
     )
     found = plugin_file.make(made, unknown, share=0.5, default="main")
-    risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))
+    file_retry.replace(site.directory / LOOKUP, plugin_file.encode(found))
     try:
         job = site.bed.submit("true", "-H", "--time=5")
         assert fields(site, job)[0] == "n[05-06]"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whesl.files import file_retry
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
@@ -57,8 +58,8 @@ def test_the_mean_time_to_failure_of_a_constant_hazard_is_its_inverse() -> None:
 
 def test_a_table_is_replaced_in_one_piece(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
-    risk_table.write_bytes(path, risk_table.encode(made()))
-    risk_table.write_bytes(path, risk_table.encode(made(active=True)))
+    file_retry.replace(path, risk_table.encode(made()), mode=0o640)
+    file_retry.replace(path, risk_table.encode(made(active=True)), mode=0o640)
     assert risk_table.read(path).active
     assert path.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [path]

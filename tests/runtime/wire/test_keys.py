@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.runtime.wire.keys import KeyPair, LinkKeys, home, user_keys, write_private
+from whesl.files import file_retry
+from whesl.runtime.wire.keys import KeyPair, LinkKeys, home, user_keys
 from whesl.runtime.wire.private_directory import HomeError
 
 
@@ -86,8 +87,8 @@ def test_secrets_are_not_shown() -> None:
 
 
 def test_private_files_replace_in_one_piece(tmp_path: Path) -> None:
-    write_private(tmp_path / "f", b"one")
-    write_private(tmp_path / "f", b"two")
+    file_retry.replace(tmp_path / "f", b"one", durable=True)
+    file_retry.replace(tmp_path / "f", b"two", durable=True)
     assert (tmp_path / "f").read_bytes() == b"two"
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
     assert [p.name for p in tmp_path.iterdir()] == ["f"]

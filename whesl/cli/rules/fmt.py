@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
 from whesl import language
 from whesl.cli.parameters import argument, option, parameters
+from whesl.files import file_retry
 from whesl.model.errors import UsageError, WheslError
 
 
@@ -98,19 +97,8 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def _write(target: Path, content: bytes, seen: os.stat_result) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    mode, owner = stat.S_IMODE(seen.st_mode), (seen.st_uid, seen.st_gid)
     try:
-        with os.fdopen(handle, "wb") as file:
-            if (seen.st_uid, seen.st_gid) != (os.geteuid(), os.getegid()):
-                # The owner is set before the mode, since a change of the owner may clear bits of the mode.
-                with contextlib.suppress(PermissionError):
-                    os.fchown(file.fileno(), seen.st_uid, seen.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(seen.st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)  # noqa: PTH105  # mkstemp gives a text
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108  # the same
-        raise
+        file_retry.replace(target, content, mode=mode, owner=owner, durable=True)
+    except PermissionError:  # the user may not set the owner
+        file_retry.replace(target, content, mode=mode, durable=True)

@@ -117,9 +117,7 @@ class Burst:
             memory, found = orphans(memory, alive, states, nodes, time.time(), grace)
             for instance in found:
                 self._end(journal, instance.token, "its node is not used by Slurm")
-            fresh = path.with_suffix(".new")
-            file_retry.write(fresh, msgspec.json.encode(memory))
-            fresh.replace(path)
+            file_retry.replace(path, msgspec.json.encode(memory))
         return found
 
     def _end(self, journal: Journal, token: str, why: str) -> None:

@@ -63,7 +63,6 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
         UsageError: the workflow cannot be run, or there is another run in the directory.
     """
     runnable(workflow)
-    path = directory / "run.json"
     if started(directory):
         raise UsageError(
             f"there is a run in {directory} already", hint="another directory, or take it up again"
@@ -76,9 +75,7 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
             hint="--dir names a directory that can be written",
         ) from None
     setup = Setup(run=secrets.token_hex(6), workflow=workflow, initial=initial, limits=limits, site=site)
-    fresh = path.with_suffix(".new")
-    file_retry.write(fresh, msgspec.json.encode(setup))
-    fresh.replace(path)
+    file_retry.replace(directory / "run.json", msgspec.json.encode(setup))
     return setup
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from whesl.files import file_retry
 from whesl.files.decode_errors import FOREIGN, UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains.chain_matcher import Half
@@ -101,14 +101,8 @@ class Memory:
                 halves=tuple(self._stream.machine.halves()),
             )
         )
-        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(descriptor)
-            beside.replace(self._path)
+            file_retry.replace(self._path, data, durable=True, limit=file_retry.BRIEF)
         except OSError as error:
             if not self._failed:
                 self._trouble(f"cannot write {self._path}: {error.strerror or error}; the log is followed on")

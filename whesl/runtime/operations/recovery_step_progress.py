@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
+from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.digest import hexdigest
 from whesl.runtime.operations.recovery_plan import RecoveryError
@@ -51,9 +51,4 @@ class ProgressFile:
     def write(self, progress: Progress) -> None:
         """Replace the record on the disk. Raises OSError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._path.with_suffix(".new")
-        with beside.open("wb") as file:
-            file.write(msgspec.json.encode(progress))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._path)
+        file_retry.replace(self._path, msgspec.json.encode(progress), durable=True)

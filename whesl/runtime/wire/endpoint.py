@@ -11,7 +11,6 @@ from whesl import __version__
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.runtime.wire.keys import write_private
 from whesl.runtime.wire.messages import WIRE_VERSION
 from whesl.runtime.wire.own_addresses import bracketed, own_addresses
 
@@ -57,7 +56,7 @@ def write_endpoint(home: Path, endpoint: Endpoint) -> None:
         home: the WHESL home.
         endpoint: the content.
     """
-    write_private(places.endpoint(home), msgspec.json.encode(endpoint))
+    file_retry.replace(places.endpoint(home), msgspec.json.encode(endpoint), durable=True)
 
 
 def read_endpoint(home: Path) -> Endpoint | None:

@@ -89,34 +89,6 @@ def user_keys(directory: Path) -> UserKeys:
     return UserKeys(_pair(keys / "coordinator"), _pair(keys / "client"))
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a file of mode 0600 atomically: readers see the old content or the new content.
-
-    Args:
-        path: the file.
-        content: the new content.
-
-    Raises OSError.
-    """
-    file_retry.retried(lambda: _write_private(path, content))
-
-
-def _write_private(path: Path, content: bytes) -> None:
-    import tempfile  # a slow import
-
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-
-
 def _pair(directory: Path) -> KeyPair:
     """Return the key pair in a directory; make the pair if it does not exist.
 
@@ -140,7 +112,8 @@ def _kept(directory: Path) -> KeyPair:
 
         making = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
         try:
-            write_private(making / "pair.json", msgspec.json.encode(KeyPair.generate()))
+            content = msgspec.json.encode(KeyPair.generate())
+            file_retry.replace(making / "pair.json", content, durable=True)
             with contextlib.suppress(OSError):  # another process was first; its pair is read below
                 file_retry.retried(lambda: making.rename(directory))
         finally:

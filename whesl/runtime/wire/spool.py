@@ -22,7 +22,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.model import home as places
-from whesl.runtime.wire.keys import private_directory, write_private
+from whesl.runtime.wire.keys import private_directory
 from whesl.runtime.wire.messages import Envelope, Escalate, RecoveryRequest, decode, encode
 
 SUFFIX = ".messages"
@@ -65,7 +65,8 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
     """
     private_directory(places.coordinator(home))
     path = private_directory(places.spool(home)) / f"{incarnation}{SUFFIX}"
-    write_private(path, _encoder.encode([encode(envelope) for envelope in envelopes]))
+    content = _encoder.encode([encode(envelope) for envelope in envelopes])
+    file_retry.replace(path, content, durable=True)
     return path
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from whesl.files import file_retry
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
 
@@ -25,5 +26,5 @@ def publish(path: Path, chances: Mapping[str, float], *, valid_for: float = 3600
         source="a test's word",
         thresholds=(0.5,),
     )
-    risk_table.write_bytes(path, risk_table.encode(made))
+    file_retry.replace(path, risk_table.encode(made))
     return path

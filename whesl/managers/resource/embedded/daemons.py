@@ -272,22 +272,18 @@ def _answers(cluster: Cluster) -> bool:
 
 
 def _write_settings(cluster: Cluster, settings: Settings) -> None:
-    path = Path(cluster.join("settings.json"))
-    fresh = path.with_suffix(".new")
-    file_retry.write(fresh, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
-    fresh.replace(path)
+    content = msgspec.json.format(msgspec.json.encode(settings)) + b"\n"
+    file_retry.replace(cluster.join("settings.json"), content)
 
 
 def write_commands(cluster: Cluster) -> None:
     """Write the cluster's Slurm-like commands, as shell scripts, into its ``bin`` directory."""
     prefix = shlex.join(command_prefix())
     for name in COMMANDS:
-        path = Path(cluster.join("bin", name))
-        fresh = path.with_suffix(".new")
         # Each script sets its cluster's WHESL_LOCAL, whatever the caller's is.
         place = f"WHESL_LOCAL={shlex.quote(cluster.path)}"
-        file_retry.write(fresh, f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'.encode(), 0o700)
-        fresh.replace(path)
+        text = f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'
+        file_retry.replace(cluster.join("bin", name), text.encode(), mode=0o700)
 
 
 def _spawn(cluster: Cluster, module: list[str]) -> subprocess.Popen[bytes]:

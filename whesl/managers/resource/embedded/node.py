@@ -406,8 +406,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     me = process_lookup.look(os.getpid())
     assert me is not None
     path = os.path.join(directory, "pid")  # noqa: PTH118
-    file_retry.write(path + ".new", f"{me.pid} {me.started}\n".encode())
-    os.rename(path + ".new", path)  # noqa: PTH104
+    file_retry.replace(path, f"{me.pid} {me.started}\n".encode())
     daemon.run()
 
 

@@ -8,7 +8,6 @@ import re
 import socket
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +163,7 @@ class Service:
                 ("environment.json", 0o600, msgspec.json.encode(message.environment)),
             ):
                 path = os.path.join(directory, name)  # noqa: PTH118
-                file_retry.retried(partial(_write_anew, path, mode, data))
+                file_retry.replace(path, data, mode=mode, durable=True)
         except OSError as error:
             raise TransientError(f"the job cannot be kept: {file_retry.told(error)}") from error
 
@@ -401,14 +400,3 @@ class Service:
                 append=spec.append,
             ),
         )
-
-
-def _write_anew(path: str, mode: int, data: bytes) -> None:
-    """Delete an old file, write it anew, and sync it to the disk."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)  # noqa: PTH108
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

@@ -32,11 +32,8 @@ def publish(home: Path, nodes: Iterable[BadNode]) -> None:
         home: WHESL_HOME.
         nodes: the bad nodes.
     """
-    target = bad_nodes_file(home)
-    beside = target.with_suffix(".new")
     with contextlib.suppress(OSError):
-        file_retry.write(beside, msgspec.json.encode(list(nodes)))
-        beside.replace(target)
+        file_retry.replace(bad_nodes_file(home), msgspec.json.encode(list(nodes)))
 
 
 def read(home: Path, now: float) -> tuple[str, ...]:

@@ -7,9 +7,7 @@ manager gets that submits a task again. "Could not observe" never counts as "the
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -118,15 +116,7 @@ class Ledger:
 
     def write(self, submission: Submission) -> None:
         """Replace the record atomically; it is on the disk when this method returns. Raises OSError."""
-        file_retry.retried(lambda: self._write(submission))
-
-    def _write(self, submission: Submission) -> None:
-        descriptor, name = tempfile.mkstemp(dir=self._directory)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(submission))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(self._path)
+        file_retry.replace(self._path, msgspec.json.encode(submission), durable=True)
 
 
 def token(task: str, number: int) -> str:

@@ -95,7 +95,5 @@ def install(directory: Path, command: Path) -> None:
     """
     package = directory / "flux"
     package.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = package / "__init__.py"
-    beside = package / ".new"
-    file_retry.write(beside, _PACKAGE.format(command=repr(str(command)), outer=OUTER).encode())
-    beside.replace(target)
+    text = _PACKAGE.format(command=repr(str(command)), outer=OUTER)
+    file_retry.replace(package / "__init__.py", text.encode())

@@ -52,13 +52,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
             "esac\n"
             f'exec {shlex.quote(real)} "$@"\n'
         )
-        _write(directory / "flux", text)
+        file_retry.replace(directory / "flux", text.encode(), mode=0o700)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
     return COMMANDS / command
-
-
-def _write(target: Path, text: str) -> None:
-    beside = target.with_name(f".{target.name}.new")
-    file_retry.write(beside, text.encode(), 0o700)
-    beside.replace(target)

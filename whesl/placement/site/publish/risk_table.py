@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -281,35 +280,6 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise CouldNotObserveError(f"the placement table {path} has more than {most} bytes")
     return data
-
-
-def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, int] | None = None) -> None:
-    """Replace a published file atomically; only the writer may be able to write into the file's directory.
-
-    Args:
-        path: the file.
-        data: the file's new content.
-        mode: the file's permissions; a directory with the set-group-ID bit gives the file its group.
-        owner: the file's user and group; None for those of the writing process.
-
-    Raises:
-        OSError: the file could not be written and is unchanged.
-    """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(beside, flags, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if owner is not None:
-                os.fchown(descriptor, *owner)
-            os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def short(text: str) -> str:

@@ -13,11 +13,13 @@ import pwd
 import stat
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import msgspec
 
+from whesl.files import file_retry
 from whesl.model.errors import WheslError
 from whesl.model.journal_record import Record
 from whesl.model.printable import visible
@@ -93,7 +95,8 @@ class Service:
     ) -> None:
         self._directory, self._cluster, self._sources = directory, cluster, sources
         self._settings, self._period, self._horizons = settings, period, horizons
-        self._mode = 0o644 if readable else 0o640
+        mode = 0o644 if readable else 0o640
+        self._replace = partial(file_retry.replace, mode=mode, durable=True, limit=0.0)
         self._name, self._clock = name, clock
         self.figures = Figures()
         self._state = State()
@@ -236,8 +239,8 @@ class Service:
         )
         try:
             # The plugin's file is written first, so that the table that people read is already in force.
-            risk_table.write_bytes(self._directory / LOOKUP, plugin_file.encode(found), self._mode)
-            risk_table.write_bytes(self._directory / TABLE, risk_table.encode(made), self._mode)
+            self._replace(self._directory / LOOKUP, plugin_file.encode(found))
+            self._replace(self._directory / TABLE, risk_table.encode(made))
         except OSError as error:
             self._failed("write the table", WheslError(error.strerror or str(error)))
         return found
@@ -375,7 +378,7 @@ class Service:
         )
         self.figures.show(status)
         with contextlib.suppress(OSError):  # the next look writes the status again
-            risk_table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
+            self._replace(self._directory / STATUS, msgspec.json.encode(status))
 
 
 def what_of(command: Command) -> What:

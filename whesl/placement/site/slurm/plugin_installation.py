@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible
 from whesl.placement.site import plugin_paths
-from whesl.placement.site.publish import risk_table
 from whesl.placement.site.slurm import conf
 from whesl.placement.site.slurm.placement_service import LOOKUP
 from whesl.runtime.locking.lock_scope import LOCAL, mount_of
@@ -379,7 +379,7 @@ def _write(edit: Edit) -> None:
     there = model.exists()
     status = model.stat() if there else path.parent.stat()
     mode = stat.S_IMODE(status.st_mode) if there else 0o644
-    risk_table.write_bytes(path, edit.after or b"", mode, (status.st_uid, status.st_gid))
+    file_retry.replace(path, edit.after or b"", mode=mode, owner=(status.st_uid, status.st_gid), durable=True)
 
 
 def _openings(places: Iterable[Path]) -> list[str]:
