@@ -103,7 +103,7 @@ def test_ends_of_lines_and_a_byte_order_mark(tmp_path: Path, content: bytes) -> 
         (b"\x1f\x8bnothing", "damaged"),
         (b"BZh9nothing", "damaged"),
         (b"PK\x03\x04", "packed as zip"),
-        (b"\x28\xb5\x2f\xfd", "packed as zstd"),
+        (b"\x28\xb5\x2f\xfd", "damaged|compressed by zstd"),
         (TEXT.decode().encode("utf-16"), "UTF-16"),
     ],
 )

@@ -13,8 +13,8 @@ import lz4.frame
 import pytest
 import zstandard
 
+from whesl.files.packed_text import opened
 from whesl.model.errors import UsageError
-from whesl.runtime.detect.compressed_logs import opened
 
 TEXT = b"".join(b"step %d of many\n" % n for n in range(50_000))
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

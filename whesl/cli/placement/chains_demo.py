@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whesl.files.packed_text import opened
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.log_chains import archived_logs, chains_file, synthetic, trial
 from whesl.prediction.log_chains.log_stream_predictor import Compiled
 from whesl.prediction.log_chains.mining import Settings
-from whesl.runtime.detect.compressed_logs import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

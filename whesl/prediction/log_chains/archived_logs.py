@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from whesl.files.packed_text import opened
 from whesl.model.errors import UsageError
 from whesl.model.evidence import PredictedFailure
 from whesl.prediction.log_chains import template
@@ -15,7 +16,6 @@ from whesl.prediction.log_chains.drain import Drain
 from whesl.prediction.log_chains.lines import Header, told, unknown_form
 from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
 from whesl.prediction.log_chains.mining import Event
-from whesl.runtime.detect.compressed_logs import opened
 
 _BLOCK = 1 << 20  # bytes per read
 _FIRST = 1 << 16  # bytes from the begin of a log that show its form

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.files.packed_text import opened
 from whesl.language.pattern_and_stream_records import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, Detected, History
 from whesl.model.workflow import Task
-from whesl.runtime.detect.compressed_logs import opened
 from whesl.runtime.detect.detectors import DecisiveLines, Detectors
 from whesl.runtime.detect.exception_transformation import is_its_end, transform
 from whesl.runtime.detect.matcher import Match, Matcher, compile_patterns

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from whesl.files.packed_text import opened
 from whesl.model.errors import UsageError
-from whesl.runtime.detect.compressed_logs import opened
 from whesl.runtime.diagnose.diagnosis_records import Observed
 from whesl.runtime.diagnose.labels import uncoloured
 from whesl.runtime.diagnose.scanner import Scanner
