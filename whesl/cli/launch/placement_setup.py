@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from whesl.files import file_retry
 from whesl.model.errors import UsageError, WheslError, missing
 from whesl.placement.site.publish import risk_table as published
 
@@ -42,7 +43,7 @@ def table(file: str, directory: Path) -> str:
     found = model.load(path)
     made = published.make(found.predictor, found.names, time.time(), valid_for=_VALID)
     target = directory / "placement.json"
-    published.write_bytes(target, published.encode(made), 0o600)
+    file_retry.replace(target, published.encode(made), durable=True)
     return str(target)
 
 

@@ -4,12 +4,48 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from whesl.model.errors import CouldNotObserveError
 
 # Turns a command into the command that runs it on another host by ssh.
 Through = Callable[[Sequence[str]], Sequence[str]]
 _UNREACHED = 255  # ssh's status when the connection failed: ssh(1), "EXIT STATUS"
+
+
+def captured(
+    words: Sequence[str],
+    environ: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    *,
+    text: str = "",
+    cwd: str | None = None,
+    **more: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end and return its status, output and errors.
+
+    Args:
+        words: the program and its arguments.
+        environ: the program's whole environment; None for this process's.
+        timeout: seconds after which the program is killed; None for no limit.
+        text: the program's standard input.
+        cwd: the program's working directory; None for this process's.
+        more: further arguments of ``subprocess.run``.
+
+    Raises OSError; subprocess.TimeoutExpired.
+    """
+    return subprocess.run(
+        words,
+        env=environ,
+        cwd=cwd,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout,
+        check=False,
+        **more,
+    )
 
 
 def call(
@@ -43,17 +79,7 @@ def call(
     if through is not None:
         words = through(["env", *(f"{name}={value}" for name, value in forms.items()), *command])
     try:
-        done = subprocess.run(
-            words,
-            env=environ,
-            cwd=cwd,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
+        done = captured(words, environ, timeout, text=text, cwd=cwd)
     except subprocess.TimeoutExpired:
         raise CouldNotObserveError(f"{command[0]} did not answer within {timeout:g} s", hint=silent) from None
     except OSError as error:

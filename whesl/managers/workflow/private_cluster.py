@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from whesl.managers.resource.command_call import captured
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError, TransientError
 
@@ -60,16 +61,7 @@ def _variables(environment: Mapping[str, str], path: str) -> dict[str, str]:
 
 def _call(program: tuple[str, ...], environment: dict[str, str], *words: str) -> None:
     try:
-        result = subprocess.run(
-            [*program, "local", *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT,
-            check=False,
-        )
+        result = captured([*program, "local", *words], environment, _TIMEOUT)
     except subprocess.TimeoutExpired:
         raise TransientError(f"the private cluster did not {words[0]} within {_TIMEOUT:g} s") from None
     if result.returncode != 0:

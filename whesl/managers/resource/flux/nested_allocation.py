@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from whesl.managers.resource.command_call import captured
 from whesl.managers.resource.flux.nested_instance import Instance, find_flux, started
 from whesl.managers.resource.launcher_shims.flux_instance_files import DIRECTORY, START_LIMIT
 from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE
@@ -176,16 +177,7 @@ class InnerFlux:
 
     def _run(self, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
         """Run a command against the instance, for at most ``limit`` seconds."""
-        return subprocess.run(
-            command,
-            env={**self._environ, "FLUX_URI": self._instance.uri},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=limit,
-            check=False,
-        )
+        return captured(command, {**self._environ, "FLUX_URI": self._instance.uri}, limit)
 
     # Calls for the outer manager ----------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from whesl.managers.resource.command_call import captured
 from whesl.model.errors import WheslError
 
 _TIMEOUT = 35.0  # seconds for one command
@@ -48,12 +49,10 @@ def run_command(*command: str) -> str:
         WheslError: the command is not installed, does not answer, or fails.
     """
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TIMEOUT
-        )
+        done = captured(command, timeout=_TIMEOUT)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise WheslError(f"{command[0]} does not answer: {error}") from error
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        words = done.stderr.strip().splitlines()
         raise WheslError(words[0] if words else f"{command[0]} ended with {done.returncode}")
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout

@@ -15,10 +15,10 @@ import ctypes
 import os
 import re
 import signal
-import subprocess
 import sys
 from typing import ClassVar
 
+from whesl.managers.resource.command_call import captured
 from whesl.managers.resource.slurm.releases import Ability, release
 
 _UNSET = 0xFFFFFFFE  # NO_VAL of slurm/slurm.h
@@ -44,14 +44,7 @@ def main(job: str, status: str) -> int:
     """
     # The end of the job terminates this process, too, which has yet to say that slurmctld took the call.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    asked = subprocess.run(
-        ("scontrol", "--version"),
-        env={**os.environ, "LD_DEBUG": "libs"},
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
+    asked = captured(("scontrol", "--version"), {**os.environ, "LD_DEBUG": "libs"}, 20)
     library = re.search(r"calling init: (/\S+/libslurm\w*\.so\S*)", asked.stderr)
     known = release(asked.stdout)
     if library is None or known is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +12,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.managers.resource import manager_table
+from whesl.managers.resource.command_call import captured
 from whesl.managers.resource.granted_spares_and_requeue import YES, inside
 from whesl.managers.resource.port import JobRequest, ReadsScripts, Scheduler
 from whesl.managers.workflow import script_wrapping
@@ -80,17 +80,7 @@ class ByCommand:
         """See the protocol."""
         command = self._command.words(self._plan, file, after, beside)
         try:
-            result = file_retry.retried(
-                lambda: subprocess.run(
-                    [*command, file],
-                    env=self._plan.environment,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    check=False,
-                )
-            )
+            result = file_retry.retried(lambda: captured([*command, file], self._plan.environment))
         except OSError as error:
             kind = TransientError if error.errno in file_retry.TRANSIENT else RefusedError
             raise kind(f"{Path(file).name} was not submitted: {file_retry.told(error)}") from error

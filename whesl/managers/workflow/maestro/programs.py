@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from whesl.managers.resource.command_call import captured
 from whesl.model.errors import UsageError
 
 _TIMEOUT = 60.0  # seconds to import Maestro and the bindings
@@ -131,16 +132,7 @@ def verify(program: str, study: str, environment: Mapping[str, str]) -> None:
     if interpreter is None:
         return
     try:
-        result = subprocess.run(
-            [interpreter, "-c", VERIFY, study],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT,
-            check=False,
-        )
+        result = captured([interpreter, "-c", VERIFY, study], environment, _TIMEOUT)
     except (OSError, subprocess.TimeoutExpired):
         return
     if result.returncode == _REFUSED:
@@ -170,15 +162,7 @@ def _interpreter(program: str) -> str | None:
 def _environments(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     yield dict(environment)
     try:
-        result = subprocess.run(
-            ["flux", "config", "builtin", "python_path"],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT,
-            check=False,
-        )
+        result = captured(["flux", "config", "builtin", "python_path"], environment, _TIMEOUT)
     except (OSError, subprocess.TimeoutExpired):
         return
     if result.returncode == 0 and result.stdout.strip():
@@ -189,16 +173,7 @@ def _environments(environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
 def _import(interpreter: str, environment: Mapping[str, str]) -> str:
     """Return the reason why Maestro and Flux's bindings cannot be imported together, '' when they can."""
     try:
-        result = subprocess.run(
-            [interpreter, "-c", "import maestrowf, flux.job"],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT,
-            check=False,
-        )
+        result = captured([interpreter, "-c", "import maestrowf, flux.job"], environment, _TIMEOUT)
     except OSError as error:
         return f"{interpreter}: {error.strerror}"
     except subprocess.TimeoutExpired:

@@ -19,6 +19,7 @@ import msgspec
 from whesl import become
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers import resource
+from whesl.managers.resource.command_call import captured
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import flux_directives, jobspec, submit_with_fallbacks
 from whesl.managers.workflow.submission.jobspec import Jobspec
@@ -225,16 +226,7 @@ def _failure(what: str, result: subprocess.CompletedProcess[str]) -> WheslError:
 
 
 def _flux(real: str, words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["flux", *words],
-        executable=real,
-        input=text,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_TIMEOUT,
-        check=False,
-    )
+    return captured(["flux", *words], None, _TIMEOUT, text=text, executable=real)
 
 
 def _encode(spec: Mapping[str, object]) -> str:

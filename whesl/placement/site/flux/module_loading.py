@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from whesl.managers.resource.command_call import captured
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.placement.site import plugin_paths
 
@@ -190,16 +191,7 @@ def _run(environ: Mapping[str, str] | None, command: Sequence[str]) -> subproces
     if shutil.which("flux", path=environ.get("PATH")) is None:
         raise WheslError("no flux command is on PATH", hint="load the module of Flux")
     try:
-        return subprocess.run(
-            command,
-            env=clean,
-            cwd="/",  # has no files that Python could import by mistake
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LIMIT,
-            check=False,
-        )
+        # The root directory has no files that Python could import by mistake.
+        return captured(command, clean, _LIMIT, cwd="/")
     except subprocess.TimeoutExpired:
         raise CouldNotObserveError(f"{' '.join(command[:3])} did not answer within {_LIMIT:.0f} s") from None

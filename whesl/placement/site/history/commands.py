@@ -9,6 +9,7 @@ from pathlib import Path
 from whesl.lab.readers import flux_jobs_and_events, slurm_jobs_and_events
 from whesl.lab.readers.failures import Loaded
 from whesl.lab.readers.site_job_records import Clock, JobLog
+from whesl.managers.resource.command_call import captured
 from whesl.model.errors import WheslError
 from whesl.model.hostlist import expand
 
@@ -59,17 +60,15 @@ def _stamp(time: float) -> str:
 
 def _run(*command: str) -> str:
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=_PATIENCE, check=False, stdin=subprocess.DEVNULL
-        )
+        done = captured(command, timeout=_PATIENCE)
     except FileNotFoundError:
         raise WheslError(f"{command[0]} is not on PATH", hint="or give files; see --help") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise WheslError(f"{' '.join(command)}: {error}") from error
     if done.returncode != 0:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        told = done.stderr.strip().splitlines()
         raise WheslError(
             f"{' '.join(command)} has failed: {told[-1] if told else f'status {done.returncode}'}",
             hint="does this cluster keep accounts (slurmdbd), and may this account read them?",
         )
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout
