@@ -99,7 +99,7 @@ def run(
         assert until is not None and site is not None and case is not None
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=at.gpu_nodes)
-        if most := limits_of(site, case):
+        if most := _limits_of(site, case):
             case = planning.limited(case, most, gpu=at.gpu_nodes)
         chosen = choose(
             case,
@@ -144,13 +144,8 @@ def run(
     return carry(place, in_json=at.in_json)
 
 
-def limits_of(site: Site, case: Case) -> dict[str, int]:
-    """Return the account's limit of instances for each platform, empty where it is unknown.
-
-    Args:
-        site: the settings of cluster and cloud.
-        case: the workflow, prices, profile and forecast.
-    """
+def _limits_of(site: Site, case: Case) -> dict[str, int]:
+    """Return the account's limit of instances for each platform, empty where it is unknown."""
     import tempfile
 
     from whesl.cloud.providers.port import Market, TellsLimits

@@ -66,7 +66,7 @@ def events(
             _show(found, workflow, as_json)
 
 
-def flattened(record: Record) -> dict[str, Any]:
+def _flattened(record: Record) -> dict[str, Any]:
     """Return a record as an event; an isolator's report becomes an event with its own kind, task and time.
 
     ``seq`` is the number of the coordinator's record, ``source`` is coordinator or isolator.
@@ -84,7 +84,7 @@ def flattened(record: Record) -> dict[str, Any]:
 
 def _show(record: Record, workflow: str, as_json: bool) -> bool:
     """Print a record as an event if it belongs to the wanted workflow; return whether it does."""
-    event = flattened(record)
+    event = _flattened(record)
     if workflow and not _concerns(event, workflow):
         return False
     if as_json:

@@ -63,7 +63,7 @@ def build(
     targets, stage_slots = _targets(paces, prices, windows, nodes, count)
     left = np.floor(nodes)
     assignments: list[Assignment] = []
-    order = sorted(paces, key=lambda pace: -cost_rank(pace, prices) * pace.stage.tasks)
+    order = sorted(paces, key=lambda pace: -_cost_rank(pace, prices) * pace.stage.tasks)
     for pace in order:
         window = windows[pace.stage.name]
         hourly = pipeline.by_hour(stage_slots[pace.stage.name], targets[pace.stage.name], count)
@@ -80,13 +80,8 @@ def build(
     )
 
 
-def cost_rank(pace: Pace, prices: PriceList) -> float:
-    """Return one task's cost (3.3): storage, output transfer, and the cheapest execution in the cloud.
-
-    Args:
-        pace: the stage's speed, which also names the platform on which a task costs least.
-        prices: the cloud's prices; the cost is in their currency.
-    """
+def _cost_rank(pace: Pace, prices: PriceList) -> float:
+    """Return one task's cost (3.3): storage, output transfer, and the cheapest execution in the cloud."""
     stage = pace.stage
     size = (stage.input_bytes + stage.output_bytes) / 1e9
     storage = size * prices.stored + stage.input_bytes / 1e9 * prices.read
@@ -146,7 +141,7 @@ def _targets(
                 neighbours[edge.parent].append((pace.stage.name, False))
     targets: dict[str, NDArray[np.float64]] = {}
     # Each group of stages without edges to the others starts from its own costliest stage.
-    for seed in sorted(paces, key=lambda pace: -cost_rank(pace, prices) * pace.stage.tasks):
+    for seed in sorted(paces, key=lambda pace: -_cost_rank(pace, prices) * pace.stage.tasks):
         if seed.stage.name in targets:
             continue
         targets[seed.stage.name] = _first(

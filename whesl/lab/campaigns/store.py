@@ -29,13 +29,8 @@ class Result(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-def path_of(out: Path, cell: Cell) -> Path:
-    """Return the path of a cell's result file.
-
-    Args:
-        out: the directory of results.
-        cell: the cell.
-    """
+def _path_of(out: Path, cell: Cell) -> Path:
+    """Return the path of a cell's result file."""
     return out / "cells" / cell.key[:2] / f"{cell.key}.json"
 
 
@@ -47,7 +42,7 @@ def load(out: Path, cell: Cell) -> Result | None:
         cell: the cell.
     """
     try:
-        found = msgspec.json.decode(path_of(out, cell).read_bytes(), type=Result)
+        found = msgspec.json.decode(_path_of(out, cell).read_bytes(), type=Result)
     except (OSError, msgspec.MsgspecError):
         return None
     return found if (found.key, found.version) == (cell.key, __version__) else None
@@ -68,5 +63,5 @@ def keep(out: Path, cell: Cell, measures: dict[str, Any], seconds: float) -> Res
     text = as_json(
         {"key": cell.key, "version": __version__, "measures": measures, "seconds": round(seconds, 3)}
     )
-    write_text(path_of(out, cell), text)
+    write_text(_path_of(out, cell), text)
     return msgspec.json.decode(text, type=Result)

@@ -70,14 +70,11 @@ def status_fields(pid: int) -> list[bytes]:
 
     Raises OSError when it could not be observed.
     """
-    return status_fields_of(f"/proc/{pid}/stat")
+    return _status_fields_of(f"/proc/{pid}/stat")
 
 
-def status_fields_of(path: str) -> list[bytes]:
+def _status_fields_of(path: str) -> list[bytes]:
     """Return the fields from the state on of the ``stat`` file of a process or thread.
-
-    Args:
-        path: the path of the file.
 
     Raises OSError when it could not be observed.
     """
@@ -106,7 +103,7 @@ def living_thread(pid: int, fields: list[bytes]) -> tuple[int, str]:
     except (FileNotFoundError, ProcessLookupError):
         return pid, state
     for thread in threads:
-        told = status_fields_of(f"/proc/{pid}/task/{thread}/stat")
+        told = _status_fields_of(f"/proc/{pid}/task/{thread}/stat")
         if told and (of_thread := told[0].decode()) not in "ZX":
             return int(thread), of_thread
     return pid, state

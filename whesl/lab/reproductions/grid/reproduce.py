@@ -73,18 +73,10 @@ def mean_of(run: Callable[[int], Measures], seeds: Sequence[int], advance: Calla
     return Mean(slowdown, response, wait, killed, cancelled, deviation, len(found), seconds)
 
 
-def by_policy(
+def _by_policy(
     machines: Grid, work: Jobs, down: Outages, seeds: Sequence[int], advance: Callable[[float], None]
 ) -> dict[str, Mean]:
-    """Return the measures of each policy; the randomized policy ``ls`` runs with each seed.
-
-    Args:
-        machines: the clusters' machines.
-        work: the jobs.
-        down: the outages.
-        seeds: random seeds of ``ls``.
-        advance: called with 1 after each run.
-    """
+    """Return the measures of each policy; the randomized policy ``ls`` runs with each seed."""
 
     def mean(policy: str) -> Mean:
         def run(seed: int) -> Measures:
@@ -150,7 +142,7 @@ def metacentrum(given: Inputs) -> Report:
         for problem in SCENARIOS:
             work = jobs[problem in ("EXT-REQ", "EXT-ALL")]
             down = outages if problem in ("EXT-FAIL", "EXT-ALL") else failure_records.NONE
-            means = by_policy(machines, work, down, seeds, advance)
+            means = _by_policy(machines, work, down, seeds, advance)
             found |= {(problem, policy): mean for policy, mean in means.items()}
     rows = [row_of(problem, policy, mean) for (problem, policy), mean in found.items()]
     table = Table("metacentrum", "MetaCentrum (Figure 2)", COLUMNS, rows)
@@ -341,7 +333,7 @@ def real_requirements(given: Inputs) -> Report:
         for problem in ("BASIC", "EXT-REQ"):
             kinds = wanted if problem == "EXT-REQ" else cluster_eligibility.none(len(rows), len(clusters))
             work = simulation.jobs_of(log, rows, kinds)
-            means = by_policy(machines, work, failure_records.NONE, seeds, advance)
+            means = _by_policy(machines, work, failure_records.NONE, seeds, advance)
             found |= {(problem, policy): mean for policy, mean in means.items()}
     single = float((wanted.suits[wanted.kind].sum(axis=1) == 1).mean())
     slow = {key: mean.slowdown for key, mean in found.items()}

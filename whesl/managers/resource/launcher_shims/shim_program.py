@@ -29,13 +29,8 @@ NOT_FOUND = 127
 _MOST_STEPS = 4096  # more steps never run at once: the launchers of all steps run on one node
 
 
-def find_real(name: str, path: str) -> str | None:
-    """Return the path of the first command of a name that is not a shim, None without one.
-
-    Args:
-        name: the command's name.
-        path: the search path.
-    """
+def _find_real(name: str, path: str) -> str | None:
+    """Return the path of the first command of a name that is not a shim, None without one."""
     for directory in path.split(os.pathsep):
         candidate = os.path.join(directory, name)
         if _has_shims(directory):
@@ -165,7 +160,7 @@ def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
 
 def become_flux(run: Run) -> None:
     """Become a ``flux run`` with the user's files as standard streams; return where that is impossible."""
-    real = find_real("flux", os.environ.get("PATH", os.defpath))
+    real = _find_real("flux", os.environ.get("PATH", os.defpath))
     if real is None:
         return
     beginning = os.O_WRONLY | os.O_CREAT
@@ -247,14 +242,8 @@ def submit(real: str, run: Run) -> tuple[str, list[str]]:
     return os.fsdecode(done.stdout.strip()) if done.returncode == 0 else "", options
 
 
-def become_tasks(name: str, argv: list[str], whole: str) -> None:
-    """Become the program that starts PBS's tasks on the nodes in use; return where that is impossible.
-
-    Args:
-        name: the launcher: ``pbsdsh`` or ``pbs_tmrsh``.
-        argv: the launcher's arguments.
-        whole: the path of the job's whole node file.
-    """
+def _become_tasks(name: str, argv: list[str], whole: str) -> None:
+    """Become the program that starts PBS's tasks on the nodes in use; return where that is impossible."""
     from whesl.managers.resource.launcher_shims.pbs_rewriting import tasks
 
     try:
@@ -276,7 +265,7 @@ def main(arguments: list[str]) -> NoReturn:
         run = inner(name, argv, ordinal)
         if run is not None:
             become_flux(run)
-    real = find_real(name, os.environ.get("PATH", os.defpath))
+    real = _find_real(name, os.environ.get("PATH", os.defpath))
     if real is None:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
@@ -289,7 +278,7 @@ def main(arguments: list[str]) -> NoReturn:
         # file. Rewritten options name the nodes in use.
         os.environ["PBS_NODEFILE"] = whole
         if name in ("pbsdsh", "pbs_tmrsh"):
-            become_tasks(name, argv, whole)
+            _become_tasks(name, argv, whole)
     words = rewrite(
         name,
         argv,

@@ -120,7 +120,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
         else tuple(header[name] or "" for name in ("output", "error") if header.get(name)),
         for_flux=for_flux,
         outlives=header.get("no-kill", "off") != "off",
-        array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
+        array=_array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
 
 
@@ -137,7 +137,7 @@ def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
         step=_named(header.get("-N") or path.stem),
         nodes=node_count(resources_said(said)),
         chdir="",
-        array=array_indices(header["-J"], str(path)) if "-J" in header else (),
+        array=_array_indices(header["-J"], str(path)) if "-J" in header else (),
     )
 
 
@@ -166,12 +166,8 @@ def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]
     return tuple(said)
 
 
-def array_indices(text: str, path: str) -> tuple[int, ...]:
+def _array_indices(text: str, path: str) -> tuple[int, ...]:
     """Return the indices in a value of ``--array`` such as ``0-5,8,10-20:2%3``.
-
-    Args:
-        text: the value.
-        path: the script, for messages.
 
     Raises UsageError for other values.
     """

@@ -71,7 +71,7 @@ class Cluster:
         # guessed.
         separator = f" {secrets.token_hex(8)} "
         form = separator.join((*_JOB_FIELDS, ""))
-        return jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
+        return _jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
 
     def admin_comments(self) -> dict[str, str]:
         """Return the admin comments of the waiting and running jobs by job, "" for no comment.
@@ -140,7 +140,7 @@ class Cluster:
         Raises WheslError when a command of Slurm fails.
         """
         nodes = change.decision.nodes
-        text = with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
+        text = _with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
         update = ("scontrol", "update", f"jobid={change.job}")
         try:
             self._commands.run(*update, f"excnodelist={compress(nodes)}", f"admincomment={text}")
@@ -217,13 +217,8 @@ def _features(text: str) -> tuple[str, ...]:
     return () if text in _NONE else tuple(text.split(","))
 
 
-def jobs_in(text: str, separator: str) -> list[Job]:
-    """Return the jobs in squeue's output; a job that cannot be read is left out, and so not changed.
-
-    Args:
-        text: output of ``squeue`` with ``_JOB_FIELDS``.
-        separator: text after each field.
-    """
+def _jobs_in(text: str, separator: str) -> list[Job]:
+    """Return the jobs in squeue's output; a job that cannot be read is left out, and so not changed."""
     fields = text.split(separator)
     width = len(_JOB_FIELDS)
     found: dict[str, Job] = {}
@@ -276,12 +271,7 @@ def _megabytes(text: str) -> int:
     return int(float(found[1]) * _UNITS[found[2]]) if found else 0
 
 
-def with_mark(comment: str, mark: str) -> str:
-    """Return an admin comment with its mark replaced or removed; other text stays.
-
-    Args:
-        comment: the present comment.
-        mark: the new mark from ``plugin_file.mark``, "" for none.
-    """
+def _with_mark(comment: str, mark: str) -> str:
+    """Return an admin comment with its mark replaced or removed; other text stays."""
     others = [part for part in comment.split(" | ") if part and plugin_file.marked(part) is None]
     return " | ".join([*others, mark] if mark else others)

@@ -91,7 +91,7 @@ class Sources:
             places=places,
             fitted=fitted,
         )
-        return with_predictions(made, self._said, now)
+        return _with_predictions(made, self._said, now)
 
     def refresh(self) -> None:
         """Read the files that have changed."""
@@ -141,14 +141,10 @@ class Sources:
                 self._model, self._refused = None, error
 
 
-def with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) -> Table:
+def _with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) -> Table:
     """Return a table to which predicted failures are added; the higher probability counts.
 
-    Args:
-        made: the table of the model.
-        said: predicted failures; those overdue by more than half of their lead (at least a minute) are
-            ignored.
-        now: the current time, in seconds since the epoch.
+    Those overdue by more than half of their lead (at least a minute) are ignored.
     """
     coming: dict[str, list[tuple[float, PredictedFailure]]] = {}
     for one in said:

@@ -52,7 +52,7 @@ def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) ->
     silent = unheard(state, workflow.id)
     known = _submissions(home, [task for task in workflow.tasks if task.id in silent and task.id in submits])
     jobs = {task: found.job for task, found in known.items() if found is not None and found.job}
-    heard = left_open(state, workflow.id)
+    heard = _left_open(state, workflow.id)
     told = never_submitted(known)
     try:
         records = scheduler(rjms).jobs([*jobs.values(), *heard.values()]) if jobs or heard else {}
@@ -85,13 +85,8 @@ def unheard(state: State, workflow: str) -> tuple[str, ...]:
     )
 
 
-def left_open(state: State, workflow: str) -> dict[str, str]:
-    """Return the tasks of a workflow that have registered and not ended, each with its job's id.
-
-    Args:
-        state: the coordinator's state.
-        workflow: the workflow's id.
-    """
+def _left_open(state: State, workflow: str) -> dict[str, str]:
+    """Return the tasks of a workflow that have registered and not ended, each with its job's id."""
     return {
         entry.id: entry.job_id
         for entry in state.tasks.values()
@@ -104,7 +99,7 @@ def _still_open(home: Path, workflow: str, jobs: Mapping[str, str], told: list[C
     deadline = time.monotonic() + _LAST_WORDS
     while told and time.monotonic() < deadline:
         time.sleep(_LOOK)
-        still = left_open(known_state(home).state, workflow)
+        still = _left_open(known_state(home).state, workflow)
         told = [command for command in told if still.get(command.target) == jobs[command.target]]
     return told
 

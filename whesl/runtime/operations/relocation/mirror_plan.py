@@ -169,7 +169,7 @@ def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) 
         return Decision(Action.FIFO)
     if source.text == new_place:  # moved before
         return Decision(Action.LEAVE)
-    return Decision(Action.RELINK, link_text(directory, source.text, old_place, policy))
+    return Decision(Action.RELINK, _link_text(directory, source.text, old_place, policy))
 
 
 def _decide_file(rel: Rel, source: Entry, target: Entry | None, old_place: bytes, policy: Policy) -> Decision:
@@ -191,16 +191,10 @@ def _decide_file(rel: Rel, source: Entry, target: Entry | None, old_place: bytes
     return Decision(Action.LEAVE)
 
 
-def link_text(directory: Rel, text: bytes, old_place: bytes, policy: Policy) -> bytes:
+def _link_text(directory: Rel, text: bytes, old_place: bytes, policy: Policy) -> bytes:
     """Return the text of a link that is carried over, so that it keeps its meaning.
 
     A link into the mirrored tree leads to the mirrored entry; any other link keeps its destination.
-
-    Args:
-        directory: the link's directory below the roots.
-        text: the link's present text.
-        old_place: the absolute path of the link in the old root.
-        policy: the rules for mirroring.
     """
     if text.startswith(b"/"):
         inside = below(policy.old, text)
