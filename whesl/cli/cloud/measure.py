@@ -21,7 +21,8 @@ from whesl.cli.cloud.run_options_and_progress import (
 )
 from whesl.cli.options import FILE
 from whesl.cli.parameters import argument, option, parameters
-from whesl.model.errors import UsageError, WheslError
+from whesl.files.whole_file import write_bytes
+from whesl.model.errors import UsageError
 
 _EPILOG = (
     "Exit status: 0 something was measured, 1 nothing, 2 usage. The same command takes a killed run up again."
@@ -117,10 +118,7 @@ def measure(
     state = runs.state_of(place)
     found = measurement_sample.profile(state, time.time())
     target = out or place / "profile.json"
-    try:
-        target.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
-    except OSError as error:
-        raise WheslError(f"cannot write {target}: {error.strerror}") from None
+    write_bytes(target, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
     for line in estimates(complete(flow, found, kinds)):
         click.echo(f"note: {line}", err=True)
     click.echo(

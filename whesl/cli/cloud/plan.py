@@ -10,6 +10,7 @@ import click
 
 from whesl.cli.options import FILE, OUT, SEED
 from whesl.cli.parameters import argument, option, parameters
+from whesl.files.whole_file import write_text
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -166,12 +167,8 @@ def _values(case: Case, offers: Sequence[Offer], probability: float) -> str:
 def _write(out: Path, case: Case, offers: Sequence[Offer], probability: float, values: str) -> None:
     from whesl.cloud.page import html
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "menu.html").write_text(html(case, offers, probability), encoding="utf-8")
-        (out / "menu.json").write_text(values + "\n", encoding="utf-8")
-    except OSError as error:
-        raise WheslError(f"cannot write to {out}: {error.strerror or error}") from error
+    write_text(out / "menu.html", html(case, offers, probability))
+    write_text(out / "menu.json", values + "\n")
 
 
 def _show(case: Case, offers: Sequence[Offer], budget: float | None) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.files.packed_text import opened
+from whesl.files.whole_file import write_bytes
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.log_chains import archived_logs, chains_file, synthetic, trial
 from whesl.prediction.log_chains.log_stream_predictor import Compiled
@@ -48,9 +49,9 @@ def run(settings: synthetic.Settings, files: Sequence[Path], out: Path | None, p
     log = synthetic.make(settings, known)
     with _folder(out) as folder:
         path = folder / "log"
-        _write(path, b"".join(log.lines))
+        write_bytes(path, b"".join(log.lines))
         rows = "".join(f"{node},{when:.3f},{when + 3600:.3f}\n" for node, when in log.failures)
-        _write(folder / "failures.csv", b"node,start,end\n" + rows.encode())
+        write_bytes(folder / "failures.csv", b"node,start,end\n" + rows.encode())
         chains_file.save(log.chains, folder / "planted.toml", "Planted in a synthetic log.")
         with progress.stage("synthetic log", 3 * path.stat().st_size) as advance:
             begun = time.process_time()
@@ -115,13 +116,6 @@ def _folder(out: Path | None) -> Iterator[Path]:
     except OSError as error:
         raise WheslError(f"cannot make {out}: {error.strerror or error}") from error
     yield out
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise WheslError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _figures(scores: Scores, chains: int) -> dict[str, Any]:
