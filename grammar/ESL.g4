@@ -66,7 +66,7 @@ word
     | JOB | NODE | HANDLER | COUPLED
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
     | OUTPUT_FILES | MISSING | EMPTY | OLDER | NEWER | THAN | NOT | SUCCESS | IF
-    | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
+    | DOWN | DRAINED | STOPPED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | WITHOUT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
     | CAUSE | EXTERNAL | PREDICTED | CONFIDENCE | BEFORE | FAILURE | STDOUT | STDERR | OUTPUT | FILE
@@ -92,7 +92,7 @@ hang : HANG pattern source timer ;
 log : pattern source ( recurring | timer )? ;
 multiple : MULTIPLE patterns source within? ;
 anyOf : ANY patterns source recurring? ;
-silence : SILENCE timer ;
+silence : SILENCE timer STOPPED? ;
 progress : PROGRESS MATCH? STRING source timer ;
 exit : EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* ) ;
 cause : CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )? ;
@@ -172,6 +172,7 @@ SUCCESS : 'SUCCESS' ;
 IF : 'IF' ;
 DOWN : 'DOWN' ;
 DRAINED : 'DRAINED' ;
+STOPPED : 'STOPPED' ;
 DISK : 'DISK' ;
 INODES : 'INODES' ;
 QUOTA : 'QUOTA' ;

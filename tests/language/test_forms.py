@@ -71,6 +71,7 @@ RECORDS = [
     PredictedDetection(node="n0*", within=60, confidence=0.8, span=S),
     SilenceDetection(timeout=60, span=S),
     SilenceDetection(timeout=60.5, warmup=10, span=S),
+    SilenceDetection(timeout=600, stopped=True, span=S),
     ProgressDetection(
         pattern=Pattern(text=r"step (?P<progress>\d+)", regex=True, captures=("progress",)),
         capture="progress",

@@ -56,6 +56,10 @@ def test_examples_can_be_explained(name: str) -> None:
         ),
         ("SILENCE TIMEOUT 86400", "the job prints nothing for 1 day"),
         (
+            "SILENCE TIMEOUT 600 STOPPED",
+            "the job prints nothing for 10 min, while some of its ranks are stopped by a signal",
+        ),
+        (
             "EXIT ANY EXCEPT CODE 2, 126-127",
             "the job ends with any failure: a status other than 0, or a signal; "
             "but not with status 2 or 126 to 127",

@@ -11,6 +11,7 @@ import msgspec
 from whesl.model.recovery_criterion import Reach
 
 _LONGEST = 200  # characters of a cause's line that are shown
+STOPPED = "stopped"  # the kind of evidence of a silence that counts only while ranks are stopped
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,8 +22,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     is when it was seen, ``since`` the latest time at which it had not happened yet for certain (0: ``time``).
     """
 
-    # log, hang, silence, progress, exit, cause, node, job-exception, disk, count, heartbeat, stuck, launcher,
-    # external (``whesl raise``), predicted (``whesl ckpt predict``)
+    # log, hang, silence, stopped, progress, exit, cause, node, job-exception, disk, count, heartbeat, stuck,
+    # launcher, external (``whesl raise``), predicted (``whesl ckpt predict``)
     kind: str
     time: float
     node: str = ""

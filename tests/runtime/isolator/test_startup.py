@@ -10,6 +10,7 @@ from tests.runtime.isolator.conftest import World, detect, exception, exit_detec
 from whesl.language.spec import Otherwise
 from whesl.managers.resource.job_step_refusal import refusal
 from whesl.model.evidence import LastLines
+from whesl.model.launcher_programs import is_rank
 from whesl.runtime.isolator.core.events_and_commands import (
     AttemptExited,
     KillAttempt,
@@ -19,7 +20,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.recovery.recovery_confirmation import LONGEST_WAIT, REFUSED_LIMIT
 from whesl.runtime.isolator.core.state import Phase
-from whesl.runtime.isolator.nodes.program_start_detection import is_rank
 
 Make = Callable[..., World]
 UNREACHABLE = "Unable to contact slurm controller (connect failure)"

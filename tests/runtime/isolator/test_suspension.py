@@ -49,7 +49,7 @@ class Run:
         self.asked = Asked(delay)
         self.raised: list[Detected] = []
         observer: Any = self
-        self.held = HeldHangs(self.asked, observer)
+        self.held = HeldHangs(self.asked, observer, lambda _: None)
 
     def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
         """Play the observer."""
@@ -62,7 +62,7 @@ class Run:
             now = self.bench.now
             self.asked.poll(now)
             found = list(self.bench.detectors.tick(now))
-            self.raised += self.held.judge(found, ended=False, now=now)
+            self.raised += self.held.judge(found, 1, ended=False, now=now)
 
     def stops(self, seconds: float) -> None:
         """The isolator does not run."""

@@ -15,7 +15,7 @@ import pytest
 from tests import shedding
 from tests.runtime.node_agent.started import Start, start, token
 from tests.waiting import until
-from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.node_agent.fencing import attempt_processes, stuck_processes
 from whesl.runtime.node_agent.fencing.attempt_processes import TOKEN_VARIABLE, Process
 
 __all__ = ["start", "token"]  # fixtures
@@ -125,7 +125,7 @@ def test_a_stopped_process_is_told_from_one_that_runs(start: Start, token: str) 
     running, stopped = start("sleep 60", token), start("sleep 60", token)
     os.kill(stopped.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
-    said = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token))
+    said = stuck_processes.stuck(lambda: attempt_processes.of_attempt(token))
     assert said == f"stopped (state T): sh ({stopped.pid})"
     assert str(running.pid) not in said
 
@@ -147,7 +147,7 @@ def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
             os.waitid(os.P_PID, parent.pid, os.WSTOPPED | os.WNOWAIT)
             found = until(lambda: attempt_processes.of_attempt(token), "the rank", 30.0)
             assert len(found) == 1
-            said = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token))
+            said = stuck_processes.stuck(lambda: attempt_processes.of_attempt(token))
         finally:
             attempt_processes.kill_all(token)
             parent.kill()
@@ -157,19 +157,19 @@ def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
 def test_who_only_happens_to_wait_inside_the_kernel_is_not_stuck() -> None:
     looks = [[process(1, "D"), process(2, "D")], [process(1, "D"), process(2, "S")], [process(1, "D")]]
     waited: list[float] = []
-    said = attempt_processes.stuck(lambda: looks.pop(0), wait=waited.append)
+    said = stuck_processes.stuck(lambda: looks.pop(0), wait=waited.append)
     assert said == "waiting inside the kernel (state D): app (1)"
-    assert sum(waited) == pytest.approx(attempt_processes.WAITING_FOR)
+    assert sum(waited) == pytest.approx(stuck_processes.WAITING_FOR)
 
 
 def test_where_everything_runs_nothing_is_waited_for() -> None:
     waited: list[float] = []
-    assert attempt_processes.stuck(lambda: [process(1, "S"), process(2, "R")], wait=waited.append) == ""
+    assert stuck_processes.stuck(lambda: [process(1, "S"), process(2, "R")], wait=waited.append) == ""
     assert waited == []
 
 
 def test_many_stuck_processes_are_told_in_one_line() -> None:
-    said = attempt_processes.stuck(
+    said = stuck_processes.stuck(
         lambda: [process(pid, "T") for pid in range(1, 129)], wait=lambda _seconds: None
     )
     assert said.endswith("app (4) and 124 more") and "\n" not in said

@@ -12,7 +12,7 @@ import msgspec
 from whesl.language.detections import wording
 from whesl.language.detections.base import STREAMS, DetectionCheck, Detector, Form, Found, Kind, Reads, Seen
 from whesl.language.pattern_and_stream_records import Pattern, Source, Span
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import STOPPED, Evidence
 
 TIMEOUT_FLOOR = 1.0  # seconds of the shortest time-out: output is not more regular than that (CASMcode#327)
 _NUMBERS = "01234567890.0123456789 -1.5"  # sample text that an expression for a number has to match
@@ -80,26 +80,30 @@ class HangDetection(PatternTimerKind, frozen=True, kw_only=True, tag="hang"):
 
 
 class SilenceDetection(TimerKind, frozen=True, kw_only=True, tag="silence"):
-    """No byte of any output for ``timeout`` seconds."""
+    """No byte of any output for ``timeout`` seconds; ``stopped``: while a signal has stopped some ranks."""
 
     alternatives = ("silence",)
-    written = ("SILENCE TIMEOUT s [WARMUP s]",)
+    written = ("SILENCE TIMEOUT s [WARMUP s] [STOPPED]",)
 
+    stopped: bool = False
     span: Span
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> SilenceDetection | None:
-        timer = check.timer(form)
-        return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
+        timer, stopped = check.timer(form), form.keywords[-1].text == "STOPPED"
+        return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], stopped=stopped, span=span)
 
     def sentence(self) -> str:
-        return f"the job prints nothing for {wording.of_timer(self.timeout, self.warmup)}"
+        silence = f"the job prints nothing for {wording.of_timer(self.timeout, self.warmup)}"
+        return f"{silence}, while some of its ranks are stopped by a signal" if self.stopped else silence
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
         return "how long nothing was printed"
 
     def detector(self, exception: str, node: str) -> Timer:
-        return _Silence(exception, node, self)
+        silence = _Silence(exception, node, self)
+        silence.kind = STOPPED if self.stopped else "silence"
+        return silence
 
 
 class ProgressDetection(PatternTimerKind, frozen=True, kw_only=True, tag="progress"):
@@ -291,7 +295,7 @@ class _Silence(Timer):
     def overdue(self, now: float) -> Found:
         self.left_at = None
         detail = f"no output for {self.timeout:g} s, {self.bytes} bytes read before"
-        return (Evidence(kind="silence", time=now, node=self.node, detail=detail),)
+        return (Evidence(kind=self.kind, time=now, node=self.node, detail=detail),)
 
     def snapshot(self, observed: float) -> dict[str, Any]:
         return {**super().snapshot(observed), "bytes": self.bytes, "before": self.before}

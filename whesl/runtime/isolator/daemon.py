@@ -161,16 +161,15 @@ class Daemon:
         self._pending: deque[Event] = deque()
         self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
         self._stoppage = Stoppage(time.monotonic())
-        self._held_hangs = HeldHangs(self._nodes.suspension, self._observer)
+        self._held_hangs = HeldHangs(self._nodes.suspension, self._observer, self._collect)
         self._held_failures = HeldFailures(self._observer)
         self._descriptors = Descriptors()
 
     def run(self) -> Finish:
         """Supervise the task until it is over."""
         own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
-        if self._keeper is not None:
-            own = (*own, *self._keeper.descriptors)
-        self._descriptors.register((*own, *self._nodes.sockets, *self._coordinator.sockets))
+        kept = self._keeper.descriptors if self._keeper is not None else ()
+        self._descriptors.register((*own, *kept, *self._nodes.sockets, *self._coordinator.sockets))
         if self._lock is not None:
             self._lock.watch(self._signals.wake)
         self._take_up()
@@ -292,7 +291,7 @@ class Daemon:
             found: list[Detected] = []
             if judges:
                 found = self._observer.drain() if ended else self._observer.poll()
-                found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
+                found = self._held_hangs.judge(found, number, ended=ended, now=time.monotonic())
                 ends = ended and self._observer.drained
                 found = self._held_failures.judge(found, ended=ends, now=time.monotonic())
             if not ended or (judges and not self._observer.drained):
@@ -430,6 +429,9 @@ class Daemon:
         if state.recovery is not None and state.recovery.ordinal == command.ordinal:
             self._worker.submit(lambda: self._steps.run(state, command.index), self._feed)
 
+    def _collect(self, command: CollectEvidence) -> None:
+        self._nodes.collect(command, *self._of(command.attempt))
+
     def _read_configuration(self, command: ReadConfiguration) -> None:
         from whesl.runtime.isolator.offline_configuration import (
             read_configuration,  # imported here since only few tasks need it
@@ -480,7 +482,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     AdoptAttempt: Daemon._adopt,
     KillAttempt: lambda daemon, command: daemon._nodes.fence(command, *daemon._of(command.attempt)),
     ProbeProgram: lambda daemon, command: daemon._nodes.probe(command.attempt, *daemon._of(command.attempt)),
-    CollectEvidence: lambda daemon, command: daemon._nodes.collect(command, *daemon._of(command.attempt)),
+    CollectEvidence: Daemon._collect,
     SignalAttempt: Daemon._signal,
     RaiseJobException: lambda daemon, command: daemon._manager_events.raise_on_job(command),
     **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),

@@ -28,7 +28,7 @@ from whesl.model import attempt_rlimit_mark
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.launcher_programs import NO_RANKS
 from whesl.runtime.detect.hung_process_stacks import collect
-from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
+from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals, stuck_processes
 from whesl.runtime.node_agent.isolator_takeover_start import Succession
 from whesl.runtime.node_agent.lease import KernelWitness, Lease, lead
 from whesl.runtime.node_agent.memory_locking import stay_resident
@@ -279,7 +279,8 @@ class Agent:
             kill = message
             self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
         elif isinstance(message, ReadStacks):
-            self._beside(f"stacks {message.token}", self._stacks, message.token)
+            read = self._of_ranks if message.of_ranks else self._stacks
+            self._beside(f"stacks {message.of_ranks} {message.token}", read, message.token)
         elif isinstance(message, FindProgram):
             self._beside(f"find {message.token}", self._program, message.token)
         elif isinstance(message, SignalProcesses):
@@ -351,8 +352,14 @@ class Agent:
             if not done.left:
                 return LeaseEnded(number=0, seconds=silent, count=count, attempts=attempts)
 
+    def _of_ranks(self, token: str) -> FromAgent | None:
+        if self._lease.paused:  # this agent has stopped them
+            return None
+        text, stopped = stuck_processes.of_ranks(lambda: self._processes(token))
+        return Stacks(token=token, text=text, stuck=stopped)
+
     def _stacks(self, token: str) -> FromAgent:
-        stuck = attempt_processes.stuck(lambda: self._processes(token))
+        stuck = stuck_processes.stuck(lambda: self._processes(token))
         pids = [process.pid for process in self._processes(token)]
         return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
 

@@ -41,9 +41,13 @@ class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
 
 
 class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
-    """Read the stacks of an attempt's processes on the node."""
+    """Read the stacks of an attempt's processes on the node.
+
+    ``of_ranks``: only tell which ranks run (``Stacks.text``), and which ones a signal has stopped.
+    """
 
     token: str
+    of_ranks: bool = False
 
 
 class FindProgram(ToAgent, frozen=True, kw_only=True, tag="find-program"):

@@ -211,9 +211,13 @@ class KillAttempt(Command, frozen=True, kw_only=True):
 
 
 class CollectEvidence(Command, frozen=True, kw_only=True):
-    """Read the stacks of the attempt's processes before they are killed."""
+    """Read the stacks of the attempt's processes before they are killed.
+
+    ``silent``: instead, raise these detections if some ranks are stopped by a signal and others run.
+    """
 
     attempt: int
+    silent: tuple[Detected, ...] = ()
 
 
 class SignalAttempt(Command, frozen=True, kw_only=True):

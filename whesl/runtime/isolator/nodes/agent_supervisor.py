@@ -396,14 +396,9 @@ class Agents:
             self._look(node)  # the scheduled looks at the node's daemon have become rare
         return sent
 
-    def read_stacks(self, node: str, token: str) -> bool:
-        """Ask a node's agent for stacks; return False when the agent is away.
-
-        Args:
-            node: the agent's node.
-            token: the attempt's token.
-        """
-        return self._server.send(node, ReadStacks(token=token))
+    def read_stacks(self, node: str, request: ReadStacks) -> bool:
+        """Ask a node's agent for stacks; return False when the agent is away."""
+        return self._server.send(node, request)
 
     def find_program(self, token: str) -> None:
         """Ask the agents of all nodes to look for an attempt's program."""

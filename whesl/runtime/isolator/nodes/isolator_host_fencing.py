@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from whesl.runtime.detect.hung_process_stacks import collect
-from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.node_agent.fencing import attempt_processes, stuck_processes
 from whesl.runtime.operations.relocation.named_and_open_files import open_for_writing
 
 STACKS_LIMIT = 5.0
@@ -44,15 +44,18 @@ def kill(
     return msgspec.structs.replace(done, open_files=tuple(files))
 
 
-def stacks(node: str, token: str, runner: int | None) -> tuple[str, str]:
+def stacks(node: str, token: str, runner: int | None, *, of_ranks: bool = False) -> tuple[str, str]:
     """Return the stacks of an attempt's processes on this node as text, and the processes that cannot run.
 
     Args:
         node: this node's name.
         token: the attempt's token.
         runner: the process number of the attempt's runner, None when not known.
+        of_ranks: only tell which ranks run, and which ones a signal has stopped.
     """
-    stuck = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token, runner, node=node))
+    if of_ranks:
+        return stuck_processes.of_ranks(lambda: attempt_processes.of_attempt(token, runner, node=node))
+    stuck = stuck_processes.stuck(lambda: attempt_processes.of_attempt(token, runner, node=node))
     pids = [process.pid for process in attempt_processes.of_attempt(token, runner)]
     where = f"on {node}:\n" if node else ""
     return where + collect(pids, timeout=STACKS_LIMIT - 1.0), stuck

@@ -432,16 +432,16 @@ class Nodes:
         """Read stacks on all nodes within a time limit; a kill that comes meanwhile waits for the end.
 
         Args:
-            command: the attempt.
+            command: the attempt, and what waits for a stopped rank.
             token, runner: as for ``fence``.
         """
         now = time.monotonic()
-        stacks = Stacks(command.attempt, token, set(), now + isolator_host_fencing.STACKS_LIMIT)
-        stacks.texts = []
-        stacks.stuck = {}
+        stacks = Stacks(command, token, set(), now + isolator_host_fencing.STACKS_LIMIT)
         self._stacks = stacks
+        of_ranks = bool(command.silent)
+        request = messages.ReadStacks(token=token, of_ranks=of_ranks)
         if self._agents is not None:
-            stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, token)}
+            stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, request)}
 
         own = self._job.setup.own_node
 
@@ -454,14 +454,14 @@ class Nodes:
             if self._stacks is stacks and not stacks.waiting:
                 self._stacks_done()
 
-        self._worker.submit(lambda: isolator_host_fencing.stacks(own, token, runner), then)
+        self._worker.submit(lambda: isolator_host_fencing.stacks(own, token, runner, of_ranks=of_ranks), then)
 
     def _took_stacks(self, node: str, said: messages.Stacks) -> None:
         stacks = self._stacks
         if stacks is None or said.token != stacks.token or node not in stacks.waiting:
             return
         stacks.waiting.discard(node)
-        stacks.texts.append(f"on {node}:\n{said.text}")
+        stacks.texts.append(f"on {node}:\n{said.text}" if said.text else "")
         if said.stuck:
             stacks.stuck[node] = said.stuck
         if stacks.here and not stacks.waiting:
@@ -471,7 +471,8 @@ class Nodes:
         stacks = self._stacks
         assert stacks is not None
         self._stacks = None
-        self._feed(stacks.evidence(self._directory.attempt(stacks.attempt) / "stacks"))
+        if (event := stacks.event(self._directory.attempt(stacks.command.attempt) / "stacks")) is not None:
+            self._feed(event)
         if self._deferred is not None:
             deferred, self._deferred = self._deferred, None
             self.fence(*deferred)

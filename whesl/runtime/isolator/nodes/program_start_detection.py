@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from whesl.files.regular_file import beginning
-from whesl.model.launcher_programs import LAUNCHERS, NO_RANKS
+from whesl.model.launcher_programs import LAUNCHERS, NO_RANKS, is_rank
 from whesl.runtime.isolator.core.events_and_commands import Event, ProgramSeen
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
@@ -29,12 +29,6 @@ LONGEST = 1.0
 _WORDS = 4
 _SCRIPT = 1 << 18  # number of bytes of a script that are searched for a launcher
 _LAUNCHERS = re.compile(rf"\b(?:{'|'.join(map(re.escape, LAUNCHERS))})\b")
-# Variables of ranks that are not set in a batch script, by srun(1), flux-run(1), and the process environments
-# of Open MPI and MPICH. Slurm numbers the step of a batch script -5 (26.05), and that of an interactive shell
-# in the same way (slurm.h).
-_RANKS = re.compile(
-    rb"\0(?:SLURM_STEP_ID=\d{1,9}\0|(?:FLUX_TASK_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=)"
-)
 
 
 def launches(job: Job) -> bool:
@@ -69,11 +63,6 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
         if is_rank(attempt_processes.environment_of(process.pid) or b""):
             return True
     return False
-
-
-def is_rank(environment: bytes) -> bool:
-    """Whether an environment (as in ``/proc/PID/environ``) has the variables of a launcher's rank."""
-    return _RANKS.search(b"\0" + environment + b"\0") is not None
 
 
 class Probe:

@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.model.evidence import Evidence
+from whesl.runtime.isolator.core.events_and_commands import CollectEvidence, Detections, Event
 from whesl.runtime.journal.records import isolator_records as records
 
 # Number of characters of the stacks that the journal keeps.
@@ -18,7 +19,7 @@ STACKS_SHOWN = 4000
 class Stacks(msgspec.Struct):
     """The stacks that are being collected before a kill."""
 
-    attempt: int
+    command: CollectEvidence
     token: str
     waiting: set[str]
     deadline: float
@@ -26,15 +27,32 @@ class Stacks(msgspec.Struct):
     texts: list[str] = []
     stuck: dict[str, str] = {}  # by node: the processes that cannot run
 
-    def evidence(self, directory: Path) -> records.EvidenceTaken:
-        """Return the collected stacks, and keep their texts in a directory, which is made."""
+    def event(self, directory: Path) -> Event | None:
+        """Return what the command asked for.
+
+        Args:
+            directory: is made, and keeps the texts of stacks.
+
+        Returns the stacks; or the detections that waited for a stopped rank, None without one. While no rank
+        runs, somebody has stopped the whole job, and may continue it.
+        """
         missing = [f"{node} did not answer" for node in sorted(self.waiting)]
-        stuck = (
+        stuck = tuple(
             Evidence(kind="stuck", time=time.time(), node=node, detail=detail)
             for node, detail in self.stuck.items()
         )
+        if silent := self.command.silent:
+            if not stuck or not any(self.texts):
+                return None
+            where = "; ".join(f"on {node}: {detail}" for node, detail in self.stuck.items())
+            found = []
+            for each in silent:
+                (last,) = each.evidence
+                why = msgspec.structs.replace(last, detail=f"{last.detail}; {where}")
+                found.append(msgspec.structs.replace(each, evidence=(why, *stuck)))
+            return Detections(attempt=self.command.attempt, found=tuple(found))
         detail = _kept(directory, "\n".join([*self.texts, *missing]))
-        return records.EvidenceTaken(attempt=self.attempt, detail=detail, stuck=tuple(stuck))
+        return records.EvidenceTaken(attempt=self.command.attempt, detail=detail, stuck=stuck)
 
 
 def _kept(directory: Path, text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from whesl.model.evidence import Detected
+from whesl.model.evidence import STOPPED, Detected
+from whesl.runtime.isolator.core.events_and_commands import CollectEvidence
 from whesl.runtime.isolator.nodes.job_suspension import ANSWER_LIMIT, Suspension
 from whesl.runtime.isolator.observe.observer import Observer
 
@@ -12,7 +14,7 @@ from whesl.runtime.isolator.observe.observer import Observer
 RESUMING = 3.0
 # Seconds after which an srun that has found the job suspended asks again (Slurm 22.05: 60 to 69).
 LAUNCHING = 70.0
-_TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence by timers
+_TIMED = frozenset({"hang", "silence", STOPPED, "progress"})  # kinds of evidence by timers
 
 
 class HeldHangs:
@@ -21,9 +23,13 @@ class HeldHangs:
     Args:
         suspension: asks whether the job is suspended.
         observer: the observer whose timers ran out.
+        collect: looks for stopped ranks, and raises the detections that wait for one.
     """
 
-    def __init__(self, suspension: Suspension, observer: Observer) -> None:
+    def __init__(
+        self, suspension: Suspension, observer: Observer, collect: Callable[[CollectEvidence], None]
+    ) -> None:
+        self._collect = collect
         self._suspension = suspension
         self._observer = observer
         self._found: list[Detected] = []
@@ -44,11 +50,12 @@ class HeldHangs:
             self._asked, self.deadline = now, now + ANSWER_LIMIT
             self._suspension.ask(now)
 
-    def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
+    def judge(self, found: list[Detected], attempt: int, *, ended: bool, now: float) -> list[Detected]:
         """Return the detections to raise now; detections of a running attempt's silence are held back.
 
         Args:
             found: the detections.
+            attempt: the attempt's number.
             ended: whether the attempt has ended.
             now: monotonic seconds.
         """
@@ -58,7 +65,12 @@ class HeldHangs:
                 self._asked, self.deadline = now, now + ANSWER_LIMIT
             self._found += timed
             found = [item for item in found if item not in timed]
-        return self._judged(ended=ended, now=now) + found
+        found = self._judged(ended=ended, now=now) + found
+        waiting = [item for item in found if item.evidence and item.evidence[-1].kind == STOPPED]
+        if waiting and not ended:
+            self._collect(CollectEvidence(attempt=attempt, silent=tuple(waiting)))
+            self._observer.suspended(math.inf, waiting, 0.0)  # another look after another silence
+        return [item for item in found if item not in waiting]
 
     def _judged(self, *, ended: bool, now: float) -> list[Detected]:
         """Return the held-back detections to raise now; none while the answer may still come."""

@@ -34,12 +34,6 @@ _LISTINGS = 8  # limit of listings of /proc in a pass, since other programs star
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
 _LOOK_LONGEST = 0.1
-WAITING_FOR = 0.4
-WAITING_LOOKS = 3
-# States in which a process cannot run (proc_pid_stat(5)). A debugger's stop (t) is not the node's fault.
-_STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
-# The resource manager's processes above a step's tasks, which pass on output and end of the tasks.
-_ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
 # Launchers that end by themselves after their ranks were killed. After a killed srun, slurmstepd tries to
 # reach it for seconds, during which Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
@@ -321,42 +315,6 @@ def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> b
             break
         above = processes[above.parent]
     return True
-
-
-def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = time.sleep) -> str:
-    """Return a text on processes that cannot run: stopped by a signal, or always waiting inside the kernel.
-
-    A process that reads or writes much often waits inside the kernel; a process that never returns (from a
-    dead disk, file system or device) waits there at each of several looks. Takes ``WAITING_FOR`` seconds at
-    most, and no time when no process is stopped or waits.
-
-    Args:
-        look: returns an attempt's processes.
-        wait: sleeps for a number of seconds.
-
-    Returns one line, empty when all processes can run, including the resource manager's processes above them.
-    """
-    suspects = {(process.pid, process.started, process.state): process for process in _with_parents(look())}
-    suspects = {key: process for key, process in suspects.items() if process.state in _STUCK}
-    for _ in range(WAITING_LOOKS - 1):
-        if not suspects:
-            return ""
-        wait(WAITING_FOR / (WAITING_LOOKS - 1))
-        again = {(process.pid, process.started, process.state) for process in _with_parents(look())}
-        suspects = {key: process for key, process in suspects.items() if key in again}
-    told = []
-    for state, words in _STUCK.items():
-        names = [f"{process.name} ({process.pid})" for process in suspects.values() if process.state == state]
-        if names:
-            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-            told.append(f"{words} (state {state}): {', '.join(names[:4])}{more}")
-    return "; ".join(told)
-
-
-def _with_parents(found: list[Process]) -> list[Process]:
-    parents = {process.parent for process in found} - {process.pid for process in found}
-    above = [process for pid in sorted(parents) if (process := read(pid)) is not None]
-    return found + [process for process in above if process.name in _ABOVE_TASKS]
 
 
 def kill_all(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from whesl.language.spec import ExceptionSpec, Level, Otherwise
-from whesl.model.evidence import Detected, Evidence, Raised, grouped
+from whesl.model.evidence import STOPPED, Detected, Evidence, Raised, grouped
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.runtime.isolator.core import lost_nodes, resource_manager_exceptions, task_setup
@@ -34,7 +34,7 @@ from whesl.runtime.wire.messages import RecoveryGrant
 LAST_WORDS = 1.0
 FENCE_RETRY = 5.0
 FENCE_LIMIT = 120.0
-_TIMERS = frozenset({"hang", "silence", "progress"})
+_TIMERS = frozenset({"hang", "silence", STOPPED, "progress"})
 _WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Phase.PAUSED, Phase.ESCALATED)
 
 
