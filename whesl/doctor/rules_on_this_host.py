@@ -34,6 +34,10 @@ _HOSTS = (
     *("c01n02", "node-1-2", "cn01.cluster.example.org", "10.0.0.1", "compute_1", "localhost", "hpc12a"),
 )
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
+_SUBMITTED = re.compile(
+    r"\$\(SPECROOT\)|\$\{?SLURM_SUBMIT_DIR\b\}?"
+)  # the directory of the workflow's own file
+_LONGEST = 100_000  # bytes of a program that are looked at
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
 
@@ -77,7 +81,13 @@ class Surroundings:
             from whesl.doctor.job_script.checks import ScriptChecks
 
             tasks = workflow.tasks if workflow is not None else ()
-            self._script = ScriptChecks(scripts, {task.step: task.workspace for task in tasks})
+            places = {task.step: task.workspace for task in tasks}
+            root = workflow.root if workflow is not None else ""
+
+            def read(step: str, name: str) -> str:
+                return _beginning(places.get(step, ""), _SUBMITTED.sub(lambda _: root, name))
+
+            self._script = ScriptChecks(scripts, read)
 
     def findings(self) -> list[Diagnostic]:
         """Return a warning for each unsuitable rule."""
@@ -103,9 +113,9 @@ class Surroundings:
         """Find handlers that are scripts and print words beside their answer."""
         if self._in_job:
             return  # what reads scripts is not loaded for a task that starts
-        from whesl.doctor.job_script.script import JobScript, beginning
+        from whesl.doctor.job_script.script import JobScript
 
-        text = beginning("", meant)
+        text = _beginning("", meant)
         words = [
             each.text
             for each in (JobScript(text, True).samples if text.startswith("#!") else ())
@@ -284,9 +294,8 @@ class Surroundings:
                 return
             least, asked = step.arguments.get("min_nodes", 1), step.arguments.get("nodes", 0)
             if removes and isinstance(least, int) and (least >= most or task.nodes == 1):
-                yield self._finding(
-                    "ESL085", f"{has}: none can be removed", "NODE.REPLACE needs a spare", step.span, "REMOVE"
-                )
+                message = f"{has}, and min_nodes is {least}: none can be removed"
+                yield self._finding("ESL085", message, "NODE.REPLACE needs a spare", step.span, "REMOVE")
                 return
             if isinstance(asked, int) and asked > most:
                 hint = f"whesl run --spares {asked - task.nodes}"
@@ -396,3 +405,15 @@ def _near(path: Path) -> str:
     except OSError:
         return ""
     return next(iter(difflib.get_close_matches(path.name, names, n=1, cutoff=0.75)), "")
+
+
+def _beginning(place: str, name: str) -> str:
+    """Return the text of a program in a directory, "" where it cannot be read; a pipe is not waited for."""
+    path = Path(place, name)
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as opened:
+            return opened.read(_LONGEST).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""

@@ -42,6 +42,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     ends.hidden,
     ends.trapped,
     ends.changed,
+    ends.of_python,
     ends.taken,
     streams.unlabelled,
     streams.without_gpu,
@@ -59,6 +60,7 @@ STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
     recoveries.other_file_system,
     recoveries.other_trigger,
     recoveries.unheard,
+    recoveries.never_written,
     recoveries.of_another_manager,
     recoveries.removes_what_is_needed,
     again.fails_again,
@@ -71,13 +73,13 @@ class ScriptChecks:
     Args:
         scripts: the text of each step's script, by the step's name; of the step "", text that holds the
             scripts of any step, of which only the lines are looked at.
-        places: the directories in which they run, by the step's name.
+        read: returns the text of a file that the script of a step names; "" where it cannot be read.
     """
 
-    def __init__(self, scripts: Mapping[str, str], places: Mapping[str, str]) -> None:
-        self._scripts = [
-            JobScript(text, step != "", step, places.get(step, "")) for step, text in scripts.items()
-        ]
+    def __init__(self, scripts: Mapping[str, str], read: Callable[[str, str], str]) -> None:
+        self._scripts = [JobScript(text, step != "", step) for step, text in scripts.items()]
+        for script in self._scripts:
+            script.texts = {name: read(script.step, name) for name, _ in script.files}
 
     def writes(self, path: str, steps: AbstractSet[str]) -> bool:
         """Whether the script of one of some steps writes a file of this path, or makes its directory."""

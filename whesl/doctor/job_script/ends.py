@@ -87,6 +87,22 @@ def changed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         yield Unfit("ESL096", message, "let the script end with $?", watch.span, "EXIT")
 
 
+def of_python(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find statuses with which the script's only program, in Python, never ends."""
+    codes, signals = watch.detection.ends()
+    said = re.findall(r"(?:exit|SystemExit)\((.*?)\)", script.known)
+    wanted = {str(each) for each in codes}
+    other = re.search(r"\b_exit\b|\bos\.(?:system|exec\w+|kill)\b", script.known)
+    if not said or signals or not wanted or other:
+        return
+    own = {*said, *re.findall(r"\bexit\s+(\d+)", script.text), "0", "1", "2"}
+    if all(each.isdecimal() and int(each) < _OF_SHELL for each in {*own, *wanted}) and not wanted & own:
+        ends = ", ".join(sorted(own - {"0", "2"}))
+        message = f"{script.programs[0].words[0]} ends with {ends} when it fails"
+        hint = f"it never ends with {', '.join(sorted(wanted))}"
+        yield Unfit("ESL096", message, hint, watch.span, "EXIT")
+
+
 def taken(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find statuses before each of which the script prints a line that raises another exception."""
     wanted, _ = watch.detection.ends()

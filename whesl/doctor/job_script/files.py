@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from whesl.doctor.job_script.commands import Command
@@ -75,7 +77,7 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     same = [file for file in written if posixpath.basename(file) == name]
     stem = [file for file in written if posixpath.splitext(file)[0] == posixpath.splitext(path)[0]]
     near = same or stem or difflib.get_close_matches(path, written, n=1, cutoff=0.75)
-    if near:
+    if near and not any(name in ast.unparse(source.tree) for source in script.python):
         message = f"the script writes {near[0]}, and nothing in it writes {path}"
         hint = "cd to a directory of a fixed name" if "$(" in near[0] else f"did you mean {near[0]}?"
         yield Unfit("ESL081", message, hint, watch.span, _said(watch))
@@ -194,7 +196,8 @@ def _spoils(command: Command, promise: Promise) -> str:
     files = [word for word in command.words[1:] if not word.startswith("-")]
     old, new = (files[:-1], files[-1:]) if command.name in ("mv", "cp") else (files, [])
     gone = command.name in ("mv", "rm", "gzip", "bzip2", "xz", "zstd", "unlink")
-    gone = gone and any(_is(word, promise.path) for word in old)
+    above = PurePosixPath(promise.path).parents if command.name == "rm" else ()
+    gone = gone and any(_is(word, str(path)) for word in old for path in (promise.path, *above))
     if gone and not any(_is(word, promise.path) for word in new) and promise.broken is not Broken.OLDER:
         return "takes the file away before the end"
     if promise.broken is Broken.EMPTY and command.name == "touch":

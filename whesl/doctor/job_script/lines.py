@@ -40,6 +40,7 @@ _LANGUAGE = re.compile(r"^(?:LC_ALL|LC_MESSAGES|LANG)=(?!C\b|POSIX|en|$|\$)(\S+)
 # Programs that write the system's messages in small letters: those in Go, and Intel's Fortran.
 _SMALL = re.compile(r"apptainer|singularity|podman|docker|\bif(?:ort|x)\b|intel|oneapi", re.IGNORECASE)
 _DIGITS = re.compile(r"(?:\\d|\[0-9\]){2,}\+?|(?:\\d|\[0-9\])\{\d+(?:,\d*)?\}")
+_STREAM = {False: Stream.STDOUT, True: Stream.STDERR}
 _SHORT = 8  # letters of a text that are too few to say that another one is much like it
 _ALIKE = 0.87
 
@@ -50,12 +51,11 @@ def printed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if reads is None or reads.source.stream is Stream.FILE:
         return
     fault = watch.detection.one_line() is not None
-    echoed = [
-        *script.facts.printed,
-        *(each.text for each in script.samples if each.always and each.of_python),
-    ]
-    if not fault or reads.source.stream is Stream.STDERR:
-        echoed = []
+    stream = reads.source.stream
+    echoed = [*script.facts.printed] if fault and stream is not Stream.STDERR else []
+    for each in script.samples if fault else ():
+        if each.always and each.of_python and stream in (Stream.OUTPUT, _STREAM[each.stderr]):
+            echoed.append(each.text)
     traced_lines = script.lines if _TRACED.search(script.text) else []
     traced = [f"+ {line.strip()}" for line in traced_lines if not line.lstrip().startswith("#")]
     for pattern in reads.patterns:
@@ -99,7 +99,7 @@ def nearly(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     reads = watch.detection.reads()
     for pattern in _own(script, reads):
         found = next((said for each in script.samples for said in _near(pattern, each)), None)
-        found = found or _over_two(pattern, script.samples)
+        found = found or _over_two(pattern, (*_traceback(script, pattern), *script.samples))
         if found is not None:
             why, hint, line = found
             message = f"the script prints {line.strip()[:60]!r}: {why}"
@@ -191,11 +191,9 @@ def _near(pattern: Pattern, sample: Sample) -> Iterator[tuple[str, str, str]]:
             yield why, hint, sample.written
             return
     if pattern.regex and pattern.text in sample.text:
-        yield (
-            "as an expression this text means another one",
-            "write LOG, or a backslash before signs",
-            sample.written,
-        )
+        why = "as an expression this text means another one"
+        why += ": parentheses make a group" if re.search(r"(?<!\\)\(", pattern.text) else ""
+        yield why, "write LOG, or a backslash before signs", sample.written
     digits = _DIGITS.sub(r"\\d+", pattern.text) if pattern.regex else pattern.text
     if digits != pattern.text and _finds(Pattern(text=digits, regex=True), sample.written):
         yield "the number has not so many digits", "write \\d+", sample.written
@@ -266,6 +264,15 @@ def _over_two(pattern: Pattern, lines: tuple[Sample, ...]) -> tuple[str, str, st
                 one.written,
             )
     return None
+
+
+def _traceback(script: JobScript, pattern: Pattern) -> tuple[Sample, ...]:
+    """Return the first and last line of a Python program's stack, with the exception of an expression."""
+    name = re.search(r"\w*(?:Error|Exception|Interrupt)\b", pattern.text)
+    if name is None or not script.python:
+        return ()
+    lines = ("Traceback (most recent call last):", f"{name[0]}: ")
+    return tuple(Sample(line, line, script.python[0].command, False, None, True) for line in lines)
 
 
 def _exclude(one: Sample, other: Sample) -> bool:

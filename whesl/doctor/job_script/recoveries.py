@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import posixpath
 import re
 from collections.abc import Iterator
@@ -37,6 +38,12 @@ def undone(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         elif _cleared(script, name):
             message = f"the script starts its program without {name}: {_cleared(script, name)}"
             yield Unfit("ESL096", message, f"hand {name} on there", step.span, name)
+        elif name not in script.text and script.known and name not in script.known:
+            read = re.findall(r"(?:environ(?:\.get)?[\[(]|getenv\()'(\w+)'", script.known)
+            same = [other for other in read if {*other.split("_")} == {*name.split("_")}]
+            for other in [*same, *difflib.get_close_matches(name, read, n=1, cutoff=0.85)][:1]:
+                message = f"the program reads {other}, and nothing reads {name}"
+                yield Unfit("ESL096", message, f"did you mean {other}?", step.span, name)
     bare = script.shell and not re.search(r"\$\{?[@*1-9#]", script.shell)
     if step.arguments.get("command_append") and bare:
         message = "the words come to the script, which hands on none of its own"
@@ -109,8 +116,9 @@ def other_file_system(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         message = f"each of the job's {script.nodes} nodes has another {local}"
         yield Unfit("ESL095", message, "name a directory that all nodes share", step.span, local)
     paths = [word.rpartition("=")[2] for word in script.words() if re.match(r"(?:[\w-]+=)?/[\w.-]+/", word)]
+    given = {word for each in script.programs for word in each.words[1:]}  # and not a variable's value
     moved = OF_NODE.match(old)
-    paths = [path for path in paths if (moved and OF_NODE.match(path)) or not _SYSTEM.match(path)]
+    paths = [x for x in paths if (OF_NODE.match(x) and (moved or x in given)) or not _SYSTEM.match(x)]
     if (
         paths
         and "$" not in old
@@ -134,9 +142,18 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
         if any(inner(each, program) for each in script.commands)
         if posixpath.basename(trigger) != file
     ]
-    if asked:
+    if asked and posixpath.basename(trigger) not in asked:
         message = f"the program looks for {asked[0]}, not for {posixpath.basename(trigger)}"
         yield Unfit("ESL096", message, f'write "${{workspace}}/{asked[0]}"', step.span, trigger)
+
+
+def never_written(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find checkpoints by whose names the program writes no file."""
+    written = step.arguments.get("written")
+    parts = re.findall(r"[A-Za-z]\w*", posixpath.basename(written)) if isinstance(written, str) else []
+    if script.known and parts and not any(each in script.known + script.text for each in parts):
+        message = f"the program never writes {posixpath.basename(str(written))}: no checkpoint counts"
+        yield Unfit("ESL096", message, "name the file that it writes", step.span, str(written))
 
 
 def unheard(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:

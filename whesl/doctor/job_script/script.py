@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from whesl.doctor.job_script import facts as script_facts
@@ -24,7 +25,6 @@ from whesl.model.errors import UsageError
 
 OF_NODE = re.compile(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")  # directories that each node has for itself
 _MOST = 1000  # lines of a script's own that are compared with patterns
-_LONGEST = 100_000  # bytes of a program that are looked at
 
 
 class Unfit(NamedTuple):
@@ -64,11 +64,13 @@ class JobScript:
         text: the text of the script, or of a whole workflow.
         alone: whether the text is the script of one step. Otherwise only its lines are looked at.
         step: the step's name.
-        place: the directory in which the script runs.
+
+    Attributes:
+        texts: the texts of its ``files``, by the names that the script gives them, as far as they are known.
     """
 
-    def __init__(self, text: str, alone: bool, step: str = "", place: str = "") -> None:
-        self._place = place
+    def __init__(self, text: str, alone: bool, step: str = "") -> None:
+        self.texts: Mapping[str, str] = {}
         self.text = text
         self.step = step
         self.lines = text.split("\n")
@@ -85,7 +87,7 @@ class JobScript:
     @functools.cached_property
     def samples(self) -> tuple[Sample, ...]:
         """The lines that the script prints by its own words."""
-        return tuple(itertools.islice(samples(self.commands, self.text), _MOST))
+        return tuple(itertools.islice(samples(self.commands, self.text, self.python), _MOST))
 
     @functools.cached_property
     def programs(self) -> list[Command]:
@@ -93,15 +95,32 @@ class JobScript:
         return [each for each in self.commands if each.program]
 
     @functools.cached_property
+    def files(self) -> list[tuple[str, Command]]:
+        """The files of Python programs that it runs, as it names them, each with its command."""
+        words = [(inner(each, r"python[\d.]*")[1:], each) for each in self.programs]
+        first = [(next((x for x in some if x[:1] != "-"), ""), each) for some, each in words]
+        return [(name, each) for name, each in first if name.endswith(".py")]
+
+    @functools.cached_property
     def python(self) -> list[Source]:
         """The Python programs that stand in the script, and those in files that it runs."""
-        files = [
-            each._replace(given=beginning(self._place, words[0]))
-            for each in self.programs
-            if (words := [x for x in inner(each, r"python[\d.]*")[1:] if x[:1] != "-"])
-            if words[0].endswith(".py")
-        ]
+        files = [each._replace(given=self.texts.get(name, "")) for name, each in self.files]
         return [*python(self.commands), *python(files)]
+
+    @functools.cached_property
+    def known(self) -> str:
+        """The text of its only program, in Python with nothing but the standard library; "" for any other."""
+        sources = self.python
+        if len(sources) != 1 or [sources[0].command.words] != [each.words for each in self.programs]:
+            return ""
+        modules: set[str] = set()
+        for each in ast.walk(sources[0].tree):
+            if isinstance(each, ast.Import):
+                modules |= {name.name.partition(".")[0] for name in each.names}
+            elif isinstance(each, ast.ImportFrom):
+                modules.add((each.module or "").partition(".")[0])
+        own = sys.stdlib_module_names - {"subprocess", "ctypes", "runpy", "importlib"}
+        return ast.unparse(sources[0].tree) if modules <= own else ""
 
     @functools.cached_property
     def ends(self) -> frozenset[int | str]:
@@ -135,18 +154,6 @@ class JobScript:
         """Yield the words of all its commands."""
         for each in self.commands:
             yield from each.words
-
-
-def beginning(place: str, name: str) -> str:
-    """Return the text of a program in a directory, "" where it cannot be read; a pipe is not waited for."""
-    path = Path(place, name)
-    try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as opened:
-            return opened.read(_LONGEST).decode("utf-8", "replace")
-    except (OSError, ValueError):
-        return ""
 
 
 def inner(command: Command, *programs: str) -> tuple[str, ...]:

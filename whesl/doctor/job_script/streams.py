@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 
 from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script.commands import OWN, UNKNOWN, Sink
-from whesl.doctor.job_script.samples import python
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.pattern_and_stream_records import Pattern, Stream
@@ -112,7 +111,7 @@ def buffered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             "ESL096", "conda run keeps all output until its end", hint, watch.span, reads.patterns[0].text
         )
         return
-    own = {each.command for each in python(script.commands)}
+    own = {each.command for each in script.python}
     lines = [each for each in script.samples if any(found_in(p, each.text) for p in reads.patterns)]
     if any(each.command not in own for each in lines):
         return

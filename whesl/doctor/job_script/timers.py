@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from whesl.doctor.job_script import commands as script_commands
 from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script.commands import Loop
+from whesl.doctor.job_script.samples import slept
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Reads
@@ -66,13 +67,13 @@ def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             hint = "watch what the program itself prints"
             yield Unfit("ESL096", f"{message}, also when the program hangs", hint, watch.span, "TIMEOUT")
             return
-    slept = [
+    pauses = [
         script_commands.pause(each.words) or 0
         for each in commands
         if not each.place.background and (each.place.always or (each.place.loop and not each.place.arms))
     ]
     paced = max((x for source in script.python for x in _python_sleeps(source.tree)), default=0.0)
-    longest = max([*slept, paced])
+    longest = max([*pauses, paced])
     looped = [script_commands.pause(each.words) for each in commands if each.place.loop]
     repeated = longest in (paced, *looped)
     if not beside and longest and longest >= (timer[0] if repeated else sum(timer)):
@@ -87,8 +88,8 @@ def _python_sleeps(tree: ast.Module) -> Iterator[float]:
     main = [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == "main"]
     for node in [*tree.body, *(each for function in main for each in function.body)]:
         for each in node.body if isinstance(node, (ast.For, ast.While)) else ():
-            if found := re.fullmatch(r"(?:time\.)?sleep\((\d+(?:\.\d+)?)\)", ast.unparse(each)):
-                yield float(found[1])
+            if isinstance(each, ast.stmt) and (seconds := slept(each)):
+                yield seconds
 
 
 # Commands that print again and again until they are ended.
@@ -113,11 +114,25 @@ def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:
             message = f"{ends[0].strip()!r} ends before 1: the digits before the point stay 0"
             yield Unfit("ESL054", message, r"write ([0-9.e+-]+) for the number", watch.span, pattern.text)
             return
+        comma = next((x for x in script.samples if _cut(pattern, x.text)), None)
+        if comma is not None:
+            message = f"the script prints {comma.text[:60]!r}: the number is taken up to the comma"
+            hint = "print the number without commas between thousands"
+            yield Unfit("ESL054", message, hint, watch.span, pattern.text)
+            return
         if again and again == script.programs:
             message = f"{again[0].words[0]} runs in a loop, and its number begins anew in each round"
             hint = "write LOG or MATCH with TIMEOUT: any such line counts there"
             yield Unfit("ESL096", message, hint, watch.span, pattern.text)
             return
+
+
+def _cut(pattern: Pattern, line: str) -> bool:
+    """Whether what an expression takes for a number in a line goes on behind a comma, with thousands."""
+    found = re.search(pattern.text, line)
+    return found is not None and any(
+        re.match(r",\d{3}\b", line[end:]) for _, end in found.regs[1:] if end >= 0
+    )
 
 
 def written_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
