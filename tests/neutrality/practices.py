@@ -101,7 +101,7 @@ PRACTICES = (
     # Scripts that look at themselves and at what they have started.
     step("executes-itself", "[ -n \"$AGAIN\" ] && { echo \"again $1\"; exit 5; }\nAGAIN=1 \"$0\" a; echo $?; srun -n1 env AGAIN=1 \"$0\" b; echo $?; AGAIN=1 exec \"$0\" c\n"),
     body("executes-itself-locked", "[ \"$LOCKED\" != \"$0\" ] && exec env LOCKED=\"$0\" flock -en \"$0\" \"$0\" \"$@\" || :\necho alone; flock -n \"$0\" true; echo $?; exit 3\n"),
-    body("own-command-line", "tr '\\0' '\\n' < /proc/$$/cmdline; readlink /proc/$$/exe; cat /proc/$$/comm > parent; grep -E '^(Threads|Cap|SigCgt)' /proc/$$/status; echo $- $SHLVL; ls -l /proc/$$/fd | wc -l; pgrep -c -P $$\n"),
+    body("own-command-line", "tr '\\0' '\\n' < /proc/$$/cmdline; readlink /proc/$$/exe; cat /proc/$$/comm > parent; grep -E '^(Threads|Cap|SigCgt)' /proc/$$/status; echo $- $SHLVL; ls /proc/$$/fd > fds; wc -l < fds; pgrep -c -P $$\n"),
     body("kills-its-jobs", "trap 'kill $(jobs -p); wait; echo cleaned' EXIT\nsleep 30 & sleep 30 & jobs -p | wc -l; exit 3\n", *BASH),
     body("kills-its-group-at-exit", "trap 'trap - TERM; kill -- -$$' INT TERM EXIT\nsleep 30 & echo started\n", *BASH, ways=RUN),
     body("kills-group-0-at-exit", "trap 'trap - EXIT TERM; kill 0' EXIT\nsleep 30 & echo started\n", *BASH, ways=RUN),

@@ -203,13 +203,15 @@ def test_who_hears_a_signal_dies_of_it_also_where_the_command_had_to_be_killed(t
         assert child.wait(60) == -signal.SIGTERM
 
 
+@pytest.mark.parametrize("leaving", [False, True], ids=["gone", "leaving"])
 @pytest.mark.parametrize(("before", "deadly"), [("", [signal.SIGTERM]), ("trap '' TERM; ", [])])
 def test_a_signal_that_ends_the_program_is_passed_on_soon_and_not_overtaken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, deadly: list[int]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, deadly: list[int], leaving: bool
 ) -> None:
     """``scancel`` ended a job's steps, then its script with 0 while the keeper looked whom it reached.
 
     With proctrack/pgid the plain batch shell died of the signal, and the wrapped one was told as completed.
+    A process that is ``leaving`` can still be sent signals.
     """
     status, ready = tmp_path / "status", tmp_path / "ready"
     words = f"{before}: > {ready}; exec sleep 600"
@@ -226,6 +228,8 @@ def test_a_signal_that_ends_the_program_is_passed_on_soon_and_not_overtaken(
         return dict.fromkeys(came, signal_delivery.GROUP)
 
     keeper._witnesses = SimpleNamespace(reach=reach)  # type: ignore[assignment]  # a stand-in
+    if leaving:
+        monkeypatch.setattr(signal_delivery.Program, "send", lambda *_, **__: True)
     read, write = os.pipe()
     os.write(write, bytes((signal.SIGTERM,)))
     keeper._hear(read)

@@ -98,7 +98,7 @@ class Keeper:
         # Signals that came before the program was started, each with its reach.
         self._held: list[tuple[int, str]] = []
         self._early: set[signal.Signals] = set()  # signals that came before this process listened
-        self._overtaken: set[int] = set()  # signals that the program did not live to be killed by
+        self._overtaken: set[int] = set()  # signals that end the program, unless it has just ended by itself
         self._heard: set[int] = set()
         self._ending: list[int] = []  # signals to report to the next isolator
         self._program: tuple[int, signal_delivery.Program] | None = None
@@ -160,7 +160,7 @@ class Keeper:
         # with that status.
         if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
             return code - 128
-        return next((signum for signum, _ in self._held if signum in self._overtaken), 0)
+        return min(self._overtaken, default=0)
 
     def _moved(self) -> bool:
         """Whether another node of the same job has taken the task over, so that the job's script may not end.
@@ -280,18 +280,20 @@ class Keeper:
             alone = self._in_job and reach[signum] == signal_delivery.ONE
             if signum in ENDING:
                 self._tell_isolator(signal_delivery.ALONE[signal.Signals(signum)] if alone else signum)
+            if reach[signum] == signal_delivery.EVERYBODY:
+                continue
             early = signum in self._early
-            if reach[signum] != signal_delivery.EVERYBODY and not self._send(
-                signum, reach[signum], early=early
-            ):
+            if signum in deadly and not early:
+                self._overtaken.add(signum)
+            if not self._send(signum, reach[signum], early=early):
                 self._held.append((signum, reach[signum]))
-                if signum in deadly and not early:
-                    self._overtaken.add(signum)
         self._early = set()
 
     def _deliver(self) -> None:
         """Send the program the signals that came before it was started."""
-        self._held = [each for each in self._held if not self._send(*each, early=True)]
+        for each in [each for each in self._held if self._send(*each, early=True)]:
+            self._held.remove(each)
+            self._overtaken.discard(each[0])
 
     def _send(self, signum: int, reach: str, *, early: bool) -> bool:
         program = self._program_now()
