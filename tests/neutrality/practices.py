@@ -109,7 +109,7 @@ PRACTICES = (
     body("kills-pythons-hard", _KILLS.format(signal="KILL"), managers=SLURM),
     body("daemon-left", "setsid sh -c 'sleep 4; echo alive > survivor' < /dev/null > /dev/null 2>&1 & sleep 0.3; echo left\n", managers=SLURM),
     body("daemon-left-bare", "env -i PATH=/usr/bin:/bin setsid sh -c '(sleep 4; echo alive > survivor) &' < /dev/null > /dev/null 2>&1; echo left\n", managers=SLURM),
-    body("namespaces", "unshare -mpf --mount-proc sh -c 'echo $$; ls /proc | grep -c \"^[0-9]\"'; unshare -n true; echo $?\n"),
+    body("namespaces", "unshare -mpf --mount-proc sh -c 'echo $$; p=$(ls /proc); echo \"$p\" | grep -c \"^[0-9]\"'; unshare -n true; echo $?\n"),
     body("trap-of-children", "n=0; trap 'n=$((n+1))' CHLD; sleep 0.1 & wait $!; sleep 0.1; echo $((n > 0))\n", *BASH),
     step("signal-from-a-step", "trap 'echo got' USR1; srun -n1 kill -USR1 $$; echo $?\n"),
     body("pbs-lines", "#PBS -N by-pbs\n#PBS -l walltime=0:05:00\necho $SLURM_JOB_NAME; squeue -h -j $SLURM_JOB_ID -o %l\n", managers=SLURM),
