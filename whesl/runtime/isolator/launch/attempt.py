@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.files import file_retry
-from whesl.runtime.isolator.launch import program_runner, runner_start
+from whesl.runtime.isolator.launch import program_runner, runner_start, signal_delivery
 from whesl.runtime.isolator.launch.attempt_command import Launch
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.task import taskdir
@@ -83,12 +83,8 @@ class Attempt:
         A signal sent before that would reach no process, or a shell that has not set its traps yet.
         """
         deadline = time.monotonic() + limit
-        own = attempt_processes.command_line(self.pid)
-        while self.running and time.monotonic() < deadline:
-            below = (process.pid for process in attempt_processes.everything() if process.parent == self.pid)
-            # Between fork and exec, the command's process is still a copy of the runner.
-            if any(attempt_processes.command_line(pid) not in (own, b"") for pid in below):
-                return
+        program = signal_delivery.Program(self.pid)
+        while self.running and not program.main() and time.monotonic() < deadline:
             time.sleep(0.002)
 
     def close(self) -> None:

@@ -194,7 +194,7 @@ class Program:
             reach: the processes that the signal was meant for.
             early: whether the signal came before the program started, which then has a second to handle it.
         """
-        pid = self._main()
+        pid = self.main()
         if not pid:
             return False
         self._began = self._began or time.monotonic()
@@ -209,10 +209,10 @@ class Program:
 
     def handles(self, signum: int) -> bool:
         """Whether the program runs, and handles or ignores a signal."""
-        pid = self._main()
+        pid = self.main()
         return bool(pid) and _handles(pid, signum)
 
-    def _main(self) -> int:
+    def main(self) -> int:
         """Return the program's process number, 0 until the runner's child has executed the program."""
         own, name = _described(self._runner)
         for pid in children(self._runner):
