@@ -49,11 +49,11 @@ class Program:
     def start(self, *options: str, trouble: str = "", ranks: int = 3) -> None:
         lines = [f"{sys.executable} {RANKS} {rank} {ranks} 100000 {trouble} &" for rank in range(ranks)]
         script = "\n".join([*lines, "wait"])
-        command = [sys.executable, "-m", "whesl", "ckpt", "run", "--name", self.name]
+        command = ["ckpt", "run", "--name", self.name]
         command += ["--dir", str(self.directory)]
         with self.output.open("w") as output:
-            self.running = subprocess.Popen(
-                [*command, *options, "--", "bash", "-c", script],
+            self.running = commands.begin(
+                *(*command, *options, "--", "bash", "-c", script),
                 cwd=self.place,
                 env=self.environment,
                 stdout=output,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,8 +32,8 @@ class Desk:
         (place / "rules.esl").write_text(RULES)
         script = "test -e licence && exit 0; echo no licence; exit 3"
         options = ["exec", "-e", "rules.esl", "--no-coordinator", "--step", "run", "--", "sh", "-c", script]
-        self.task = subprocess.Popen(
-            [sys.executable, "-m", "whesl", *options],
+        self.task = commands.begin(
+            *options,
             env=self.environment,
             cwd=place,
             stdin=subprocess.DEVNULL,

@@ -7,7 +7,6 @@ import gzip
 import json
 import lzma
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -205,10 +204,10 @@ def test_a_rehearsal_says_what_an_observed_run_raises(
 ) -> None:
     script = f"cat {log}{' >&2' if streams == 'two' else ''}; exit {status}"
     out, err, summary = tmp_path / "real.out", tmp_path / "real.err", tmp_path / "summary.json"
-    command = [sys.executable, "-m", "whesl", "exec", "--observe", "-e", str(rules), "--name", "solve"]
+    command = ["exec", "--observe", "-e", str(rules), "--name", "solve"]
     command += ["--no-coordinator", "--json-summary", str(summary), "--quiet", "--", "sh", "-c", script]
     with out.open("wb") as stdout, (out if streams == "one" else err).open("ab") as stderr:
-        ended = subprocess.run(command, stdout=stdout, stderr=stderr, timeout=60, check=False, cwd=tmp_path)
+        ended = commands.whesl(*command, stdout=stdout, stderr=stderr, cwd=tmp_path)
     assert ended.returncode == status
     raised = json.loads(summary.read_text())["handled"]
     assert {item["outcome"] for item in raised} == {"observed"}

@@ -54,8 +54,8 @@ class Lone:
 
     def start(self, step: str, *more: str) -> subprocess.Popen[bytes]:
         options = ["exec", "-e", "rules.esl", *more, "--step", step, "--", "sh", "-c", SCRIPT]
-        return subprocess.Popen(
-            [sys.executable, "-m", "whesl", *options],
+        return commands.begin(
+            *options,
             env=self.environment,
             cwd=self.place,
             stdin=subprocess.DEVNULL,

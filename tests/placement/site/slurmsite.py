@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from tests import commands
 from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.managers.resource.slurm.states import UNDRAINED
@@ -56,7 +57,8 @@ class Site:
 
     def whesl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ``whesl placement``."""
-        return self.bed.run(sys.executable, "-m", "whesl", "placement", *arguments)
+        outside = self.bed.outside
+        return commands.whesl("placement", *arguments, env=outside, cwd=self.bed.directory)
 
     @contextlib.contextmanager
     def service(self, *options: str) -> Iterator[subprocess.Popen[bytes]]:

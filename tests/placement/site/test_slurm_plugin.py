@@ -6,13 +6,13 @@ import os
 import pwd
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
 from whesl.files import file_retry
@@ -301,7 +301,7 @@ def test_observing_leaves_jobs_as_they_are(site: Site) -> None:
 
 def doctor(site: Site) -> str:
     """Return what the doctor says of the plugin."""
-    shown = site.bed.run(sys.executable, "-m", "whesl", "doctor").stdout
+    shown = commands.whesl("doctor", env=site.bed.outside, cwd=site.bed.directory).stdout
     return next((line for line in shown.splitlines() if "Slurm placement" in line), "")
 
 

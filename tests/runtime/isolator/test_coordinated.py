@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests import commands
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, Verdict
 from whesl.model.pathmap import PathMap
@@ -84,12 +84,10 @@ class Other:
         rules = self.place / "rules.esl"
         rules.write_text(RULES.format(level=level, more=more))
         with (self.place / "out").open("ab") as out:
-            self.process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "whesl", "exec", "--workflow", "wf", "--step", "app"),
-                    *("--task-dir", str(self.directory.path), "-e", str(rules), *options),
-                    *("--", "bash", "-c", script),
-                ],
+            self.process = commands.begin(
+                *("exec", "--workflow", "wf", "--step", "app"),
+                *("--task-dir", str(self.directory.path), "-e", str(rules), *options),
+                *("--", "bash", "-c", script),
                 env={**os.environ, "WHESL_HOME": str(self.home)},
                 cwd=self.place,
                 stdin=subprocess.DEVNULL,
