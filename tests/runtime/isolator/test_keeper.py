@@ -237,3 +237,28 @@ def test_a_signal_that_ends_the_program_is_passed_on_soon_and_not_overtaken(
     os.close(write)
     assert told == deadly
     assert keeper._death(0) == next(iter(deadly), 0)
+
+
+def test_what_nobody_reads_does_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``yes | whesl exec -- ./filter | head``: a child of the program wrote until the disk was full."""
+    monkeypatch.setattr(output_passthrough, "UNREAD_BYTES", 1000)
+    (tmp_path / "attempt-1").mkdir()
+    output, told, over = tmp_path / "attempt-1" / "stdout", threading.Event(), threading.Event()
+    output.write_bytes(b"a line\n")
+    read, write = os.pipe()
+    os.close(read)
+    copier = threading.Thread(
+        target=copy, args=(str(tmp_path), "stdout", write, over), kwargs={"unread": told.set}
+    )
+    copier.start()
+    try:
+        assert told.wait(60)
+        with output.open("ab", buffering=0) as program:
+            program.write(b"x" * 2000)
+            until(lambda: output.stat().st_size == 0, "it is thrown away", 60)
+            program.write(b"goes on\n")
+        assert output.read_bytes() == b"goes on\n"
+    finally:
+        over.set()
+        copier.join()
+        os.close(write)

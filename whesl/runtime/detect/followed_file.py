@@ -1,8 +1,7 @@
 """A followed file: the position in it, and the marks by which its content is recognised later.
 
-A program may rewrite its log to a new file, with all old lines or only the last ones, and rename it. The new
-file begins with old lines, which must not be read twice. A file with all old lines is recognised by the first
-and the last bytes that were read of the old file; a file without the oldest lines by the end of the old file.
+A program may rewrite its log to a new file, with all old lines or only the last ones, and rename it: lines
+that must not be read twice. A file without the oldest lines is recognised by the end of the old file.
 
 In a file that other tasks append to, readers see the task's own bytes only (``shared_output``): offsets and
 sizes count these alone.

@@ -22,6 +22,8 @@ _BLOCK = 1 << 20
 # some calls to a file system that thousands of tasks may share.
 LOOK_FIRST = 0.02
 LOOK_LONGEST = 0.25
+# The most bytes of output for a pipe that nobody reads.
+UNREAD_BYTES = 64 << 20
 # Seconds that a reader gets for the rest of a task's output after a signal that ends the task.
 UNREAD = 5.0
 
@@ -39,7 +41,7 @@ def copy(
 ) -> None:
     """Copy the output of a task's attempts in order, until the task has ended and all output is copied.
 
-    After the end of a pipe's reader nothing more is copied; all output is in the task's files.
+    After the end of a pipe's reader nothing more is copied; the last of it is in the task's files.
 
     Args:
         directory: the task's directory.
@@ -84,6 +86,7 @@ def copy(
                     break
         except BrokenPipeError:
             unread()
+            _discard(directory, name, number, over)
             return
         except OSError:
             # The files have been out of reach for some time: try again while the task runs.
@@ -101,6 +104,16 @@ def copy(
             over.wait(pause)
     if appended is not None:
         appended.close()
+
+
+def _discard(directory: str, name: str, number: int, over: threading.Event) -> None:
+    """Throw away what nobody reads before it fills the disk: of programs that ignore SIGPIPE, of children."""
+    while not over.wait(LOOK_FIRST):
+        with contextlib.suppress(OSError):
+            number += file_retry.exists(f"{directory}/attempt-{number + 1}")
+            path = f"{directory}/attempt-{number}/{name}"
+            if os.stat(path).st_size > UNREAD_BYTES:  # noqa: PTH116 - pathlib takes milliseconds
+                os.truncate(path, 0)
 
 
 def finish(copiers: Sequence[threading.Thread], signals: int, heard: set[int], ending: Container[int]) -> int:

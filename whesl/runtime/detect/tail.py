@@ -1,17 +1,13 @@
 """Follows growing files by path and returns their bytes, each once, in bounded pieces.
 
-inotify wakes the reader where the kernel knows every write. Files are polled on network file systems
-(``filesystem_type``), when the kernel has no free watch, or with ``WHESL_TAIL=poll``: every 5 ms while they
-grow, else more and more seldom, up to every 250 ms. A poll opens the file again, because NFS then asks the
-server for the true size. Even with inotify each path is checked once a second.
+inotify wakes the reader where the kernel knows every write; docs/administration.md says which files are
+polled instead. A poll opens the file again, because NFS then asks the server for the true size. Even with
+inotify each path is checked once a second.
 
-Rotation puts another file under the path, by a rename or a changed link. The new file is opened at once, so
-that it may be renamed in its turn. The old file is read to its end, and left only when the new file has
-bytes, since its writer is then done with the old one. A new file that begins with all bytes read of the old
-file, or with the last of them, is read on behind these. A truncated or overwritten file is read from 0; if it
-is empty at first, its new content is checked in the same way. Two cases go unnoticed between two checks: a
-file that was truncated and grew past the old offset with the same first KiB, and a file that appeared and
-vanished.
+Rotation puts another file under the path (docs/design/launch.md). The new file is opened at once, so that it
+may be renamed in its turn. The old file is left only when the new file has bytes, since its writer is then
+done with the old one. Two cases go unnoticed between two checks: a file that was truncated and grew past the
+old offset with the same first KiB, and a file that appeared and vanished.
 
 No method blocks, and only regular files are opened: a path is opened with O_PATH, checked, and only then
 opened for reading. A file that cannot be opened is tried again later; ``problems`` says why.

@@ -1,12 +1,6 @@
-"""The spool: undelivered messages of ended isolators for the coordinator, files below ``coordinator/spool``.
+"""The spool: undelivered messages of ended isolators for the coordinator (docs/design/recovery.md).
 
-An isolator ends with its job and cannot wait for an absent coordinator; but its undelivered messages may have
-the paths by which dependents find their files. So the isolator writes one file with its envelopes in order.
-The coordinator takes them in like arriving messages, and recognises messages that did arrive by their
-numbers.
-
-A process that can write to the spool can also read the user's keys, since both are below the same private
-directory: so a file needs no signature.
+Its files need no signature: who can write them can also read the user's keys in the same directory.
 """
 
 from __future__ import annotations

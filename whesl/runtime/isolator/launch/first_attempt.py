@@ -1,9 +1,7 @@
 """The first attempt, started by ``whesl exec`` itself before its isolator has loaded.
 
-The isolator loads for some tenths of a second, and a program need not wait for it, since a first attempt
-needs no knowledge of the isolator. Token and nodes are derived from the setup (``task_setup.token``,
-``task_setup.split``), so the isolator's core, which records the attempt as usual, derives the same ones, and
-its shell finds the running attempt by the token (``attempt_starter.Starter``). Before the start, job.json
+The isolator loads for some tenths of a second. Token and nodes are derived from the setup, so the isolator's
+core derives the same ones, and its shell finds the running attempt by the token. Before the start, job.json
 says that there may be such an attempt, and how long its files were; the task's lock is held from then on, and
 handed over, so no other call can start the same task.
 """
