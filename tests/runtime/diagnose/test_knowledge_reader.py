@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from whesl.language import library
@@ -10,9 +12,10 @@ from whesl.runtime.diagnose.diagnosing import scanner
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding
 from whesl.runtime.diagnose.prepared_knowledge import FILE, encoded, made, prepared
 from whesl.runtime.diagnose.required_literals import SHORTEST, needles
-from whesl.runtime.diagnose.vocabulary import Role
+from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT, Role
 
-ENTRIES = [entry for entry in prepared().entries if entry.role is not Role.TOPIC]
+ENTRIES = [entry for entry in prepared().entries if entry.role not in NOT_SOUGHT]
+WORDS = [entry for entry in prepared().entries if entry.role is Role.WORDS]
 TOPICS = [entry for entry in prepared().entries if entry.role is Role.TOPIC]
 
 
@@ -47,6 +50,14 @@ def test_a_message_of_any_trouble_is_of_the_class_of_its_words(topic: Entry, hea
     for sample in topic.sees:
         lines = heading.format(sample).split("\n")
         assert topic.cause_class in {finding.entry.cause_class for finding in found(*lines)}, sample
+
+
+@pytest.mark.parametrize("words", WORDS, ids=lambda entry: entry.name)
+def test_each_expression_of_words_has_a_sample(words: Entry) -> None:
+    for expression in words.match:
+        assert any(re.search(expression, sample, re.IGNORECASE) for sample in words.sees), expression
+    sought = "|".join(words.match)
+    assert not [sample for sample in words.ignores if re.search(sought, sample, re.IGNORECASE)]
 
 
 def test_what_is_prepared_is_of_the_tables() -> None:

@@ -9,7 +9,9 @@ import pytest
 from tests.runtime.diagnose.logs import told
 from tests.runtime.diagnose.real_failures import failures
 
-_TRIALS = 3  # on a busy machine Open MPI loses its own message at times
+# Where mpirun of Open MPI 4.1.4 cannot unpack a rank's message, it prints this in its place.
+_LOST = "orte/util/show_help.c at line "
+_TRIALS = 20
 
 
 @pytest.mark.costly
@@ -20,7 +22,7 @@ def test_named(name: str, tmp_path: Path) -> None:
         pytest.skip(lacking)
     for _ in range(_TRIALS):
         log = failure.log(tmp_path)
-        if any(words.lower() in log.lower() for words in failure.says):
+        if _LOST not in log:
             break
     cls, line = told(log)
     assert cls in failure.classes, log

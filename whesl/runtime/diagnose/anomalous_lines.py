@@ -7,34 +7,18 @@ paths, which is also the first step of log template miners. drain3's templates s
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import clean, form
-from whesl.runtime.diagnose.outliving_words import warns
+from whesl.runtime.diagnose.outliving_words import warns, words
 from whesl.runtime.diagnose.progress import NO_DIGITS
 
 SHOWN = 10
 _NEAR = 5  # lines after a line of trouble in which a program says that it ends, unless it does so last
 _CLOSE = 20  # lines that count as the end of a log
-# Words that a line about an input has if it tells of trouble.
-_TROUBLE = re.compile(
-    r"(?i)\b(?:not?|cannot|can't|couldn't|won't|unable|without|fail\w*|errors?|errno|fatal|bad|wrong|bug|denied"
-    r"|refused|reject\w*|missing|lacks?|unknown|invalid|illegal|violat\w+|vanish\w*|unreachable|lost|dead|died"
-    r"|killed|broken|exceed\w*|exhaust\w*|incomplete|corrupt\w*|vacat\w+|preempt\w*|evict\w*|signal|singular"
-    r"|diverg\w+|stopped|but|only|(?:is|are|became) nan|0 \w+ left)\b"
-)
-# Words that say of a program, or of its ranks, that they end before their time.
-_ENDS_BADLY = re.compile(
-    r"(?i)\b(?:quit(?:s|ting)?|stop(?:s|ped|ping)?|abort\w*|terminat\w+|halt(?:s|ed|ing)?|leav(?:es?|ing)|rc=[1-9]\d*"
-    r"|dies|died|giv(?:es|ing) up|vanished|gone|killed|emergency|shut(?:ting)? ?down|exit(?:s|ed|ing)?|early"
-    r"|skipped|closed|interrupted|incomplete|not (?:done|run|complete|delivered)|nothing (?:to do|was run)"
-    r"|missing|ended by|SIG[A-Z]{3,4}|no \w+ left|cannot|could not|can't|unable|fail\w*|denied|refused)\b"
-    r"|\b(?:code|status|returns?|exit)[ :=]*[1-9]"
-)
 
 
 def unusual(lines: Iterable[tuple[int, str]], good: frozenset[str] = frozenset()) -> list[tuple[int, str]]:
@@ -74,10 +58,10 @@ def trouble(
         found = topic(cleaned.text)
         if found is None or warns(cleaned):
             continue
-        says_so = _TROUBLE.search(cleaned.text)
+        says_so = words("trouble").search(cleaned.text)
         if says_so or found.cause_class is not CauseClass.INPUT:
             end = ending[-1][0] - _CLOSE
             after = [later for at, later in ending if number <= at and (at <= number + _NEAR or at > end)]
-            badly = any(_ENDS_BADLY.search(each) and not warns(clean(each)) for each in after)
+            badly = any(words("ends-badly").search(each) and not warns(clean(each)) for each in after)
             return (number, text, found) if badly else None
     return None

@@ -16,7 +16,7 @@ import msgspec
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.required_literals import Needle
-from whesl.runtime.diagnose.vocabulary import Role
+from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT
 
 DIRECTORY = Path(__file__).parent / "knowledge"
 FILE = DIRECTORY / "prepared.json"
@@ -56,7 +56,7 @@ def made() -> Prepared:
         made_of=checksum(),
         entries=entries,
         needles={
-            text: needles(text) for entry in entries if entry.role is not Role.TOPIC for text in entry.match
+            text: needles(text) for entry in entries if entry.role not in NOT_SOUGHT for text in entry.match
         },
     )
 

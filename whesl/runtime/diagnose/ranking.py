@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -24,6 +23,7 @@ from whesl.runtime.diagnose.diagnosis_result import (
     with_consequences,
 )
 from whesl.runtime.diagnose.labels import clean, form
+from whesl.runtime.diagnose.outliving_words import words
 from whesl.runtime.diagnose.progress import NONE, Work
 from whesl.runtime.diagnose.vocabulary import ENDS_A_HANG, Outcome, Role
 
@@ -32,18 +32,8 @@ _MANY = 40  # number of steps after a line that cannot all come from an output b
 _CAUSE = 55  # least strength of a line that alone can be a cause
 _NO_FAULT = 40  # greatest score of an exception without words
 _EPILOGUE = 5  # greatest number of lines that a script prints after the command at which it stopped
-# What a command of a shell, a function of R and a search in a file of NetCDF print when they fail.
-_COMMAND = re.compile(
-    r"(?:\S+: line \d+: )?(?:/\S+/)?(?:cat|chmod|cp|curl|df|du|find|grep|head|kill|killall|ln|ls|mkdir"
-    r"|module|mv|pkill|rm|rmdir|rsync|scp|sed|ssh|tail|tar|touch|ulimit|wget): |Error in (?:.* : ?$|\S+\()"
-    r"|\s*NetCDF: (?:Variable|Attribute) not found$"
-)
-# Commands that only put away what is left.
-_CLEAN_UP = re.compile(r"(?:\S+: line \d+: )?(?:/\S+/)?(?:kill|killall|pkill|rm|rmdir|unlink): ")
 _OWN_END = 80  # least strength of the last words of a known program
 _CHECKED = 90  # least strength of an end that says that the results were checked
-# What a solver says of a result that is none.
-_UNSOLVED = re.compile(r"(?i)converge|diverg|\b(?:nans?|inf(?:inity|inite)?|not a number)\b")
 _CALM = 12  # least number of ordinary lines without trouble before a good end that show that all went on
 _NOWHERE = (-1, 0)  # a place before all lines
 _CANDIDATES = 20
@@ -389,10 +379,10 @@ class _Weighing:
         A script that stops there prints little more. The results do not need what a clean-up could not do.
         """
         text = clean(finding.text).text
-        if finding.entry.survivable or _CLEAN_UP.match(text):
+        if finding.entry.survivable or words("clean-up-failed").search(text):
             return True
         more = finding.line < self._observed.last_lines[finding.number] - _EPILOGUE
-        return more and _COMMAND.match(text) is not None
+        return more and words("command-failed").search(text) is not None
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done between lines like this one, and a good end follows a specific one."""
@@ -453,7 +443,7 @@ class _Weighing:
             return False
         # A solver that did not converge also prints its usual end.
         unsolved = finding.entry.cause_class is CauseClass.NUMERICAL and candidate.score >= _CAUSE
-        if unsolved and sure < _CHECKED and _UNSOLVED.search(finding.text):
+        if unsolved and sure < _CHECKED and words("unsolved").search(finding.text):
             return False
         return candidate.score <= sure or (sure >= _OWN_END and self._lived_until(end, finding))
 

@@ -20,9 +20,9 @@ from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, P
 from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean
 from whesl.runtime.diagnose.log_storms import Storms
 from whesl.runtime.diagnose.outliving_words import (
-    GOES_ON,
     SOON,
-    STACK,
+    goes_on,
+    heads_a_stack,
     next_try,
     passes_over,
     raised,
@@ -33,7 +33,7 @@ from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
 from whesl.runtime.diagnose.required_literal_search import NeedleSearch
 from whesl.runtime.diagnose.required_literals import Needle, ignores_case, needles
-from whesl.runtime.diagnose.vocabulary import Role
+from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT, Role
 
 LONGEST = 1 << 20  # bytes of a line; a longer line is searched in pieces
 _FIRST, _LAST = 200, 50  # kept findings of one entry: the first ones and the last ones
@@ -69,7 +69,7 @@ class Knowledge:
     def __init__(self, entries: Sequence[Entry], engine: str = "auto") -> None:
         self._topics = sorted((e for e in entries if e.role is Role.TOPIC), key=lambda entry: -entry.strength)
         self._pairs = [
-            (entry, text) for entry in entries if entry.role is not Role.TOPIC for text in entry.match
+            (entry, text) for entry in entries if entry.role not in NOT_SOUGHT for text in entry.match
         ]
         users: dict[tuple[Needle, bool], list[int]] = {}
         known = prepared().needles
@@ -273,9 +273,11 @@ class Scanner:
         found = knowledge.found(needles, cleaned.text, text)
         if not found:
             return ()
+        below, second = f"{following}\n".split("\n", 2)[:2]
+        stack = heads_a_stack(below)
         if cleaned.text.startswith(_TRACEBACK_HEAD):
             # The exception was caught where the line above says that the program goes on.
-            self._caught = line + _TRACEBACK if GOES_ON.search(previous) else 0
+            self._caught = line + _TRACEBACK if goes_on(previous) else 0
             # Exceptions of one record are separated by blank lines.
             if previous.strip() or line > self._record[0]:
                 self._record = (line, speaker(previous), _IN_THREAD.match(clean(previous).text) is not None)
@@ -283,16 +285,14 @@ class Scanner:
         elif (
             below_a_warning
             or (_WARNING_HEAD.search(previous) and _LAUNCHER.match(text) is None)
-            or (STACK.match(following) and (GOES_ON.search(previous) or _LOGGED.search(previous)))
+            or (stack and (goes_on(previous) or _LOGGED.search(previous)))
         ):
             self._caught = line
-        elif STACK.match(following):
+        elif stack:
             self._record = (line, speaker(previous), False)
         elif line <= self._record[0] and _FRAME.match(cleaned.text):
             self._record = (line + _TRACEBACK, *self._record[1:])
-        if STACK.match(following.partition("\n")[2]) or clean(following).text.startswith(_TRACEBACK_HEAD):
-            found = [(_heading(entry), captured) for entry, captured in found]
-        died = raised(cleaned, previous if line <= self._record[0] else "", following)
+        died = raised(cleaned, previous if line <= self._record[0] else "", stack)
         # A matching harmless entry overrides others; otherwise the most specific entry is kept.
         harmless = [e for e, _ in found if e.role is Role.HARMLESS and not (died and e.general)]
         if harmless:
@@ -316,23 +316,31 @@ class Scanner:
             ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
             places = {key: value for _, told in ordered for key, value in told.items()}
             finding = self._finding(entry, places | captured, cleaned, text, line)
-            below = _below(entry, cleaned.text, following)
-            if entry.below and below is not None:
-                own = clean(below[1])
+            fault = _below(entry, cleaned.text, following)
+            if entry.below and fault is not None:
+                own = clean(fault[1])
                 finding = msgspec.structs.replace(
                     finding,
-                    line=line + below[0],
-                    text=below[1].rstrip(),
+                    line=line + fault[0],
+                    text=fault[1].rstrip(),
                     rank=finding.rank if own.rank is None else own.rank,
                     node=finding.node or own.node,
                 )
             if not entry.fatal:
-                skipped = below[0] if died and below is not None else 0  # its own words
+                skipped = fault[0] if died and fault is not None else 0  # its own words
                 behind = following.split("\n")[skipped:SOON]
                 finding = self._outlived(finding, line + skipped, text, behind, died)
             if entry.by_words:
-                words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
+                words = finding.text if entry.below or fault is None else f"{finding.text} {fault[1]}"
                 finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
+            # A line above the record of an exception tells no fault of its own.
+            if (
+                entry.general
+                and entry.role is Role.CAUSE
+                and (_TRACEBACK_HEAD in below or heads_a_stack(second))
+            ):
+                heading = msgspec.structs.replace(finding.entry, role=Role.SYMPTOM)
+                finding = msgspec.structs.replace(finding, entry=heading)
             self._keep(entry, finding)
         if best:
             self._caught = 0
@@ -434,13 +442,6 @@ def told_by_topic(line: int, text: str, topic: Entry, *, file: str, number: int)
         node=cleaned.node,
         device=cleaned.device,
     )
-
-
-def _heading(entry: Entry) -> Entry:
-    """Return the entry of a line above the record of an exception, which tells no fault of its own."""
-    if not entry.general or entry.role is not Role.CAUSE:
-        return entry
-    return msgspec.structs.replace(entry, role=Role.SYMPTOM, by_words=False)
 
 
 def _stands(entry: Entry, least: int | None) -> bool:

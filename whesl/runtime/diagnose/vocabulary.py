@@ -13,7 +13,7 @@ class Role(Enum):
     ``cause``: the message names the fault. ``symptom``: another process, or a launcher, reports its view of
     the failure. ``harmless``: successful jobs print the message, too. ``end``: the program says that it has
     done its work. ``fact``: the message tells where ranks run or which one failed first. ``topic``: words
-    that give the class of a message about any trouble; they are not looked for alone.
+    that give the class of a message about any trouble. ``words``: they tell that a trouble is outlived.
     """
 
     CAUSE = "cause"
@@ -22,6 +22,10 @@ class Role(Enum):
     END = "end"
     FACT = "fact"
     TOPIC = "topic"
+    WORDS = "words"
+
+
+NOT_SOUGHT = (Role.TOPIC, Role.WORDS)  # read only in lines, or beside lines, in which others were found
 
 
 class Outcome(Enum):
@@ -84,7 +88,7 @@ DEEPER = frozenset(
 # Causes that finally end a hanging job.
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
-STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0, Role.TOPIC: 50}
+STRENGTH = dict.fromkeys(Role, 0) | {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.END: 80, Role.TOPIC: 50}
 
 # What a resource manager's states say of a job that ended otherwise than well.
 STATES = {
