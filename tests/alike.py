@@ -1,11 +1,15 @@
-"""Settings of a test that are alike: ``make test`` runs the first of them, ``make test-all`` runs all."""
+"""Settings and examples of a test: ``make test`` runs some of them, ``make test-all`` runs all."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
+
+# Set by ``make test-all``: all loops are compiled, and hypothesis draws all examples.
+ALL = "WHESL_COMPILE_ALL"
 
 
 def alike(values: Iterable[Any], run: int = 1) -> list[Any]:
@@ -18,3 +22,11 @@ def alike(values: Iterable[Any], run: int = 1) -> list[Any]:
         value if number < run else pytest.param(value, marks=pytest.mark.variant)
         for number, value in enumerate(values)
     ]
+
+
+def examples(most: int) -> int:
+    """Return how many examples hypothesis draws of so many: half of them in ``make test``.
+
+    Each run draws others, so that a defect which one run passes over is found by one of the next.
+    """
+    return most if os.environ.get(ALL) else most // 2

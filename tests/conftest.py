@@ -19,6 +19,7 @@ import pytest_timeout  # type: ignore[import-untyped] # it ships no types
 from hypothesis import settings
 
 from tests import environments, limits
+from tests.alike import ALL, examples
 from tests.equipment import fluxbed, pbsbed
 from tests.equipment.install_slurm import SlurmBedError, install, prefix, search_path
 from tests.equipment.nfsbed import NfsBed
@@ -32,8 +33,6 @@ in_plain_python = compile_choice.in_plain_python
 compile_choice.in_plain_python = lambda: None
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
-# Set by ``make test-all``: all loops are compiled, and hypothesis draws its own number of examples.
-ALL = "WHESL_COMPILE_ALL"
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
 USED = pytest.StashKey[float]()  # seconds of a processor when a test began
 # Where tests that failed are named, one in a line: as soon as each has, and of a run that came to its end.
@@ -154,10 +153,8 @@ def pytest_configure(config: pytest.Config) -> None:
         in_plain_python()  # no test that is left gains from it, and each process would load numba
     elif not os.environ.get(ALL):
         leave_plain()
-    # How long an example takes says how busy the machine is. Each run draws others: half of hypothesis's own
-    # number is enough for each, and make test-all draws all.
-    examples = 100 if os.environ.get(ALL) else 50
-    settings.register_profile("whesl", deadline=None, max_examples=examples)
+    # How long an example takes says how busy the machine is. A hundred is hypothesis's own number.
+    settings.register_profile("whesl", deadline=None, max_examples=examples(100))
     settings.load_profile("whesl")
 
 

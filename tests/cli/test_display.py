@@ -57,14 +57,14 @@ COMMANDS = ["check FILE", "check --json FILE", "compile FILE", "nodes --json", "
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", alike(COMMANDS, run=2))
 def test_a_reader_that_has_gone(command: str, tmp_path: Path, closed: int) -> None:
     """Quiet, and no status that says something about a specification."""
     assert end(words(command, tmp_path), closed) == (READER_GONE, "")
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", alike(COMMANDS, run=2))
 def test_no_room_for_the_output(command: str, tmp_path: Path, full: int) -> None:
     status, said = end(words(command, tmp_path), full)
     assert status == 1

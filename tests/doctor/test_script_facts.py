@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.doctor.job_script import facts as script_facts
 
 WORDS = (
@@ -32,7 +33,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
 def test_any_script_is_read_to_its_end(words: list[str]) -> None:
     facts = script_facts.read("#!/bin/bash\n" + " ".join(words) + "\n")

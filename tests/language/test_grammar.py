@@ -21,6 +21,7 @@ from antlr4.PredictionContext import PredictionContextCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.conftest import in_ci
 from tests.language.corpus import DETECT, DETECTIONS, EXAMPLES, HEADER, ROOT, big, specifications
 from tests.language.test_forms import spec_of
@@ -162,7 +163,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=25).map("".join))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_words_are_not_ambiguous(text: str) -> None:
     """Whatever ANTLR's parser finds wrong, ours finds wrong too, and the other way round."""
     broken = errors_of(text) > 0

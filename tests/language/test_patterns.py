@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.language.corpus import HEADER
 from whesl import language
 from whesl.language.compiler import pattern_checks
@@ -132,7 +133,7 @@ PARTS = st.sampled_from(
 
 
 @given(st.lists(PARTS, min_size=1, max_size=10).map("".join))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_what_the_check_accepts_the_stream_matcher_runs(text: str) -> None:
     """The check and the matcher are different rooms; here they are held together."""
     if PatternCheck().regex(text) is None:
@@ -141,7 +142,7 @@ def test_what_the_check_accepts_the_stream_matcher_runs(text: str) -> None:
 
 
 @given(st.lists(PARTS, min_size=1, max_size=10).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_shortened_words_change_no_verdict(text: str) -> None:
     """Engines are asked about one expression of each kind; it stands for all of them."""
     if pattern_checks._syntax(text) is None:

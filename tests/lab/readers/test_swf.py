@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.native import swf as native
 from whesl.lab.readers import swf
 from whesl.lab.simulators.cluster.simulation_records import spans, workload
@@ -117,7 +118,7 @@ def test_no_log(tmp_path: Path, content: bytes, said: str) -> None:
 
 
 @pytest.mark.costly
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(
         st.lists(
@@ -143,7 +144,7 @@ def test_numbers_are_those_of_python(table: list[list[str]]) -> None:
         assert log.values.T.tolist() == numbers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(max_size=300))
 def test_bytes_of_any_kind(content: bytes) -> None:
     """Each line is blank, a comment, a job or malformed; nothing else is raised."""
@@ -178,7 +179,7 @@ LINES = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(LINES)
 def test_lines_read_in_c_are_as_those_read_in_python(content: bytes) -> None:
     found = []

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.model.hostlist import expand
@@ -140,7 +141,9 @@ VARIABLES = {
     base=st.sampled_from([FIRST, SWAPPED, SHRUNK]),
     more=st.fixed_dictionaries({}, optional=VARIABLES),
 )
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(250), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @pytest.mark.costly
 def test_what_it_settles_itself_is_what_the_launcher_would_say(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], base: dict[str, str], more: dict[str, str]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.alike import alike
 from tests.journals import of_daemon
 from tests.runtime.coordinator.daemons import Isolator, kill, register, until, whesl
 from whesl.model import home as places
@@ -73,7 +74,7 @@ def sound(directory: Path) -> bool:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("what", ["snapshots", "everything"])
+@pytest.mark.parametrize("what", alike(["snapshots", "everything"]))
 def test_a_copy_of_the_directory_is_a_backup(home: Path, what: str) -> None:
     """Of a coordinator that has ended; without its snapshots too."""
     lengthened(home)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.language.pattern_and_stream_records import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect import engines
@@ -118,7 +119,7 @@ CUTS = st.lists(st.integers(0, 300), max_size=12)
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(patterns=PATTERNS, data=DATA, cuts=CUTS)
 @example(patterns=[regex("^b")], data=b"c\na\rb\nc\n", cuts=[])
 @example(patterns=[literal("b")], data=b"a\ra\na\rb\r", cuts=[4])
@@ -137,7 +138,7 @@ def test_both_engines_equal_the_line_by_line_reading(
 
 
 @pytest.mark.costly
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(patterns=PATTERNS, data=DATA, cuts=CUTS, engine=st.sampled_from(ENGINES))
 @example(patterns=[regex("ab")], data=b"ca\na\nb\nab\n", cuts=[1, 2, 4, 5, 9], engine="hyperscan")
 @example(patterns=[literal("abc")], data=b"ccccab", cuts=[5], engine="re2")
@@ -164,7 +165,7 @@ def test_what_is_passed_over_holds_nothing(
 
 
 @pytest.mark.costly
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     patterns=PATTERNS,
     data=DATA,
@@ -238,7 +239,7 @@ def test_what_holds_nothing_is_passed_over(engine: str) -> None:
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(patterns=PATTERNS, data=DATA, cut=st.integers(0, 300), engine=st.sampled_from(ENGINES))
 @example(patterns=[literal("a")], data=b"abc" * 60 + b"\n", cut=161, engine="hyperscan")
 @example(patterns=[literal("a"), regex("b$")], data=b"a=b\nb\n", cut=1, engine="re2")

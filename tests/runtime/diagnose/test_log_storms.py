@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from whesl.runtime.diagnose import progress
 from whesl.runtime.diagnose.diagnosing import scanner
 from whesl.runtime.diagnose.log_storms import Storms
@@ -111,7 +112,7 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 """
 
 
-@pytest.mark.parametrize("name", ["steps", "storm"])
+@pytest.mark.parametrize("name", alike(["storm", "steps"]))
 @pytest.mark.costly
 def test_a_log_eight_times_as_large_takes_no_more_memory(tmp_path: Path, name: str) -> None:
     step = "step {n} loss 2.25 of the work that is done on this node, and of other nodes as well"

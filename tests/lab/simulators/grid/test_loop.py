@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.simulators.grid.audit import audit
 from whesl.lab.simulators.grid.event_loop import POLICIES, Grid, Jobs, Options, Outages, Outcome, run
 from whesl.placement.policies.multicluster.schedule_local_search import gain
@@ -51,7 +52,7 @@ def simulate(jobs: Jobs, outages: Outages, policy: str, seed: int = 1) -> Outcom
 
 
 @given(ROWS, DOWN, st.sampled_from(sorted(POLICIES)))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_run_is_in_order(
     rows: list[tuple[int, int, int, int]], down: list[tuple[int, int, int]], policy: str
 ) -> None:
