@@ -56,6 +56,19 @@ def call(*words: str) -> Result:
     return CliRunner().invoke(command, words)
 
 
+def test_commands_of_one_name_are_runs_of_their_own(home: Path) -> None:
+    """The runs of a command of each night were one task, as long as from the first night to the last."""
+    for number, state in enumerate(("failed", "completed")):
+        ran(home, f"nightly.{number}", NOON + number * DAY, "/c", state=state)
+        setup = home / "tasks" / ALONE / f"nightly.{number}" / "job.json"
+        setup.write_text(setup.read_text().replace(f"{ALONE}/nightly.{number}", f"{ALONE}/nightly"))
+    tasks = {
+        row["task"]: row["state"]
+        for row in json.loads(call(ALONE, "--directory", "/c", "--json").output)["tasks"]
+    }
+    assert tasks == {f"{ALONE}/nightly.0": "failed", f"{ALONE}/nightly.1": "completed"}
+
+
 def test_the_workflow_without_a_name_is_called_the_same_everywhere() -> None:
     assert ALONE == setup_json.WITHOUT_WORKFLOW
 

@@ -18,6 +18,7 @@ from whesl.model.errors import UsageError
 from whesl.model.handover_record import HandedOver
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import TaskDirectory, task_directories
+from whesl.report.report_records import ALONE
 from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
 from whesl.runtime.journal.sqlite_errors import JournalError
 from whesl.runtime.journal.store import Journal, Record
@@ -116,6 +117,10 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     damaged: list[str] = []
     directories = task_directories(home, workflow_id)
     told = [item for item in _from_coordinator(home, damaged) if item.task.startswith(f"{workflow_id}/")]
+    if workflow_id == ALONE:  # commands are independent of each other, also those of one name
+        named = {item.task.id for item in directories}
+        told = [item for item in told if item.task not in named]
+        directories = [item.by_its_own_name() for item in directories]
     if wanted is not None:
         directories = [item for item in directories if wanted(item)]
         ids = {item.task.id for item in directories}

@@ -41,6 +41,11 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
             return _HANDED_OVER.decode_lines(lines)
         return []
 
+    def by_its_own_name(self) -> TaskDirectory:
+        """Return the run as a task that is named as its directory, which no other run has."""
+        task = msgspec.structs.replace(self.task, id=f"{self.task.id.partition('/')[0]}/{self.path.name}")
+        return msgspec.structs.replace(self, task=task)
+
     def state(self) -> TaskState:
         """Return the task's final state.
 

@@ -38,7 +38,7 @@ def headline(found: Overview) -> list[str]:
     ]
     if found.avoidable > 0:
         lines.append(
-            f"{found.avoidable:.1f} were lost without a rule, although the same again would have helped"
+            f"{found.avoidable:.1f} node-hours were lost without a rule: the same again would have helped"
         )
         lines.append(_DEFAULT)
     return lines
