@@ -60,7 +60,8 @@ def results(text: str) -> Iterator[Result]:
             name = re.sub(r"@[\w/.-]+$", "", case.get("name", ""))
             ended = next((child for child in case if child.tag in _WORDS), None)
             outcome = Outcome.PASSED if ended is None else _WORDS[ended.tag]
-            reason = "" if ended is None else ended.get("message", "").strip().partition("\n")[0]
+            # The first line alone says nothing where a test's own message begins with a line break.
+            reason = "" if ended is None else " ".join(ended.get("message", "").split())
             yield Result(f"{case.get('classname')}.{name}", outcome, begun, reason)
 
 

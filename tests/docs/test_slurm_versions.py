@@ -20,7 +20,7 @@ def case(classname: str, name: str, inside: str = "") -> str:
 
 
 def test_the_newest_result_counts_and_what_was_not_run_is_told() -> None:
-    failure = '<failure message="AssertionError: in /tmp/here/file&#10;more">trace</failure>'
+    failure = '<failure message="AssertionError: &#10;in /tmp/here/file&#10;more">trace</failure>'
     gone = case("tests.a.test_x", "test_gone", failure)
     first = run("2026-01-01", case("tests.a.test_x", "test_one", failure) + gone)
     second = run("2026-01-02", case("tests.a.test_x", "test_one@group"))
@@ -36,7 +36,7 @@ def test_the_newest_result_counts_and_what_was_not_run_is_told() -> None:
         "| `tests/b` (1) | 1 not run | 1 not run |",
         "| run | 2026-01-02 to 2026-01-03 | - |",
     ]
-    assert "* failed: `tests.a.test_x.C.test_two[x::y]`: `AssertionError: in file`" in page
+    assert "* failed: `tests.a.test_x.C.test_two[x::y]`: `AssertionError: in file more`" in page
     assert "test_gone" not in page
     assert page.count("Nothing.") == 1
 
