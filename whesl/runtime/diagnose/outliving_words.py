@@ -58,10 +58,9 @@ def raised(line: Cleaned, above: str, stack: bool) -> bool:
         above: the line above within a traceback of Python's; empty elsewhere.
         stack: whether the stack of an exception stands below.
     """
-    if is_warning(line.level):
-        return False
     below_a_frame = clean(above).text[:2].isspace() and not line.text[:1].isspace()
-    return stack or below_a_frame or words("last-words").search(line.text) is not None
+    said = words("last-words").search(line.text) is not None
+    return not is_warning(line.level) and (stack or below_a_frame or said)
 
 
 def heads_a_stack(line: str) -> bool:

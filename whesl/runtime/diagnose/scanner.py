@@ -28,6 +28,7 @@ from whesl.runtime.diagnose.outliving_words import (
     raised,
     speaker,
     warns,
+    words,
 )
 from whesl.runtime.diagnose.prepared_knowledge import prepared
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
@@ -45,14 +46,11 @@ _IN_THREAD = re.compile(r"Exception in thread (?!\"?main\b)")
 _EPILOGUE = 5  # number of lines that show that a program went on after a thread's exception
 _TRACEBACK_HEAD = "Traceback (most"
 _TRACEBACK = 20  # greatest number of lines from a traceback's head to its exception
-# A logger's head of less than an error; a Java exception in the line below belongs to it.
-_LOGGED = re.compile(r"^(?:[\d:., /-]+)?\W*(?:INFO|WARN(?:ING)?|DEBUG)\b")
 # The head of a record that warns, and the beginnings of its further lines.
 _WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
 _FURTHER = (b"  ", b"- ")
 # A warning of Python's that goes on in the line below, which is not the line of a launcher.
 _WARNING_HEAD = re.compile(r"\b[A-Z]\w*Warning: .*:\s*$")
-_LAUNCHER = re.compile(r"(?:srun|slurmstepd|mpirun|mpiexec|prterun|flux-job): ")
 _RECORD = 8  # greatest number of lines of such a record
 _PLAIN_WORD = re.compile(r"[a-z]+")  # such as "the" or "connection", and not the name of a file
 _FRAME = re.compile(r'\s*File ".*", line \d+')
@@ -284,8 +282,8 @@ class Scanner:
             self._record = (line + _TRACEBACK, *self._record[1:])
         elif (
             below_a_warning
-            or (_WARNING_HEAD.search(previous) and _LAUNCHER.match(text) is None)
-            or (stack and (goes_on(previous) or _LOGGED.search(previous)))
+            or (_WARNING_HEAD.search(previous) and words("launcher").search(text) is None)
+            or (stack and (goes_on(previous) or words("logged-low").search(previous)))
         ):
             self._caught = line
         elif stack:
@@ -331,8 +329,8 @@ class Scanner:
                 behind = following.split("\n")[skipped:SOON]
                 finding = self._outlived(finding, line + skipped, text, behind, died)
             if entry.by_words:
-                words = finding.text if entry.below or fault is None else f"{finding.text} {fault[1]}"
-                finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
+                said = finding.text if entry.below or fault is None else f"{finding.text} {fault[1]}"
+                finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, said))
             # A line above the record of an exception tells no fault of its own.
             if (
                 entry.general
