@@ -21,6 +21,7 @@ from whesl.checkpoints import acknowledged_requests_file, directory_lock, rendez
 from whesl.checkpoints.rank_shared_memory import alive
 from whesl.managers import resource
 from whesl.managers.resource import job_sidecar_processes
+from whesl.managers.resource.command_call import end
 from whesl.managers.resource.port import Allocation, Closing
 from whesl.model.errors import TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
@@ -299,7 +300,7 @@ class Job:
                 since = min(since, now) if gone else math.inf
                 if now - since >= lost:
                     self._log(f"{_few(gone)} lost, and the program has not ended in {lost:g} s: it is ended")
-                    _end(program, _GRACE)
+                    end(program, _GRACE)
                     return
             for kept in (self._coordinator, self._agents):
                 if kept is not None:
@@ -340,7 +341,7 @@ class Kept:
         """End the process, if it runs."""
         if self.ended:
             return
-        _end(self._process, END)
+        end(self._process, END)
 
 
 def _refuse_second(home: Path, name: str) -> None:
@@ -356,16 +357,6 @@ def _refuse_second(home: Path, name: str) -> None:
             f"a program called {name} runs already, with checkpoints in {address.directory}",
             hint="--name gives this one a name of its own",
         )
-
-
-def _end(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End a process by SIGTERM, which launchers pass on to their ranks; after ``grace`` s by SIGKILL."""
-    process.terminate()
-    try:
-        process.wait(grace)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _silent(address: rendezvous.Address) -> frozenset[str]:

@@ -7,9 +7,9 @@ import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 from whesl.checkpoints.core.states_and_events import Migrated
+from whesl.managers.resource.command_call import end
 from whesl.model.errors import UsageError
 
 RESERVE = 1.5  # factor of the longest measured duration that the next migration may take
@@ -65,14 +65,8 @@ class Migration:
     def abort(self, node: str) -> None:
         """End a node's migration command that is no longer needed."""
         process, _ = self._running.pop(node, (None, 0.0))
-        if process is None:
-            return
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_END)
-            return
-        process.kill()
-        process.wait()
+        if process is not None:
+            end(process, _END)
 
     def ended(self) -> Iterator[Migrated]:
         """Yield the migrations that have ended since the last call, and measure those that succeeded."""

@@ -7,8 +7,9 @@ import math
 import re
 import sys
 from difflib import get_close_matches
+from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -19,8 +20,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Form = TypeVar("Form", bound=msgspec.Struct)
 

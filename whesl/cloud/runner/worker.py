@@ -6,7 +6,6 @@ is a local directory tasks work in place; otherwise inputs are fetched and outpu
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
@@ -26,6 +25,7 @@ from whesl.cloud.runner.run_records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import DamagedError, Store, checked, digest_of
 from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers.resource.command_call import end
 from whesl.model.errors import CouldNotObserveError, WheslError
 
 T = TypeVar("T")
@@ -169,11 +169,7 @@ class Worker:
             )
             while process.poll() is None:
                 if self._over or time.time() >= self._ends:
-                    process.terminate()
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(GRACE)
-                    process.kill()
-                    process.wait()
+                    end(process, GRACE)
                     return None
                 time.sleep(min(0.05, self._poll))
         return process.returncode if process.returncode >= 0 else 128 - process.returncode

@@ -48,6 +48,21 @@ def captured(
     )
 
 
+def end(process: subprocess.Popen[Any], grace: float) -> None:
+    """End a process by SIGTERM, which launchers pass on to what they have started; later by SIGKILL.
+
+    Args:
+        process: the process, whose output nobody reads.
+        grace: seconds until SIGKILL.
+    """
+    process.terminate()
+    try:
+        process.wait(grace)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def call(
     command: Sequence[str],
     environ: Mapping[str, str],
