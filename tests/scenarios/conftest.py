@@ -21,7 +21,7 @@ NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
 
 # Scenarios whose recovery is the same on each resource manager, but for what its adapter's own tests hold.
 ALIKE = ("test_daemons", "test_patterns", "test_raise", "test_licences", "test_predictions")
-ALIKE_TOO = ("test_2_", "test_1_", "test_4_", "test_9_")  # of other modules
+ALIKE_TOO = ("test_1_", "test_2_", "test_3_", "test_4_", "test_9_")  # of other modules
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
