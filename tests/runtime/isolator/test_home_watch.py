@@ -36,7 +36,7 @@ def test_a_home_that_hangs_is_told_and_the_command_runs_without_it(
     monkeypatch.setattr(hanging_file_system, "START_LIMIT", 0.2)
     ran: list[list[str]] = []
     monkeypatch.setattr(program_runner, "become", ran.append)
-    monkeypatch.setattr(program_runner, "give_back_signals", lambda _: None)
+    monkeypatch.setattr(program_runner, "give_back_signals", lambda: None)
     bed.change("node", stalled=True)
     with pytest.raises(HomeError, match="did not answer") as seen:
         keys.home()

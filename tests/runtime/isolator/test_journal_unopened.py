@@ -89,7 +89,7 @@ def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: B
 def test_what_is_a_user_s_own_mistake_is_refused(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[str] = []
     monkeypatch.setattr(program_runner, "become", became.extend)
-    monkeypatch.setattr(program_runner, "give_back_signals", lambda _: None)
+    monkeypatch.setattr(program_runner, "give_back_signals", lambda: None)
     home = HomeError("a loop of links, a file in its place, a name too long, no permission")
     home.__cause__ = OSError(number, "no")
     for error in (home, OSError(number, "no")):
