@@ -13,10 +13,12 @@ DECLARE EXCEPTION STILL JOB_LEVEL JOB [app] LIMIT 1
 EXCEPTION DETECTION STILL SILENCE TIMEOUT 1 STOPPED
 EXCEPTION RECOVERY STEP STILL JOB JOB.REPLACE
 """
+# What is stopped before it runs its program is a copy of the script, and has no variable of a rank.
 SCRIPT = """\
 [ $WHESL_RESTART_COUNT = 0 ] || exit 0
 PMI_RANK=0 sleep 600 & first=$!
 PMI_RANK=1 sleep 600 & second=$!
+for rank in $first $second; do until [ "$(cat /proc/$rank/comm)" = sleep ]; do sleep 0.01; done; done
 %s
 sleep 2.5
 kill -KILL $first $second
