@@ -18,6 +18,7 @@ from tests.runtime.functions import samples
 from tests.runtime.functions.conftest import records
 from tests.runtime.isolator.bench import records as journal_of
 from tests.waiting import until
+from whesl.runtime.functions.rules import DIRECTORY, PROGRESS
 from whesl.runtime.isolator.task.taskdir import TaskDir
 
 pytestmark = pytest.mark.xdist_group("functions")  # one kept isolator for all
@@ -168,6 +169,17 @@ def test_a_silent_function_is_ended(home: Path) -> None:
 def test_a_function_without_progress_is_called_again(home: Path, tmp_path: Path) -> None:
     assert samples.stalling(tmp_path / "count") == 1
     assert (tmp_path / "count").read_text() == "xx"
+
+
+def test_of_a_burst_the_last_number_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DIRECTORY, str(tmp_path))
+    for number in range(9999):
+        whesl.progress(number)
+    told = tmp_path / PROGRESS
+    until(lambda: told.read_text().endswith("\n9998\n"), "the last number", 30.0)
+    assert len(told.read_text().split()) < 999
+    with pytest.raises(ValueError, match="at least 0"):
+        whesl.progress(-1)
 
 
 def test_a_function_calls_another_one(home: Path) -> None:

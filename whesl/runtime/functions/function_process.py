@@ -44,7 +44,10 @@ def main(directory: str) -> int:
     attempt = int(os.environ.get(RESTARTS, "0")) + 1
     with open(f"{directory}/{PLACE}") as file:  # noqa: PTH123
         sys.path[:] = json.load(file)
-    from whesl.runtime.functions import payload  # imported after the path is set, on which cloudpickle may be
+    from whesl.runtime.functions import (  # imported after the path is set, which cloudpickle needs
+        payload,
+        task,
+    )
 
     options = Options()
     try:
@@ -56,6 +59,8 @@ def main(directory: str) -> int:
     except BaseException as error:  # the caller also gets SystemExit and KeyboardInterrupt
         trace = "".join(traceback.format_exception(type(error), error, _own(error)))
         outcome = payload.Outcome(error=error, traceback=trace)
+    with contextlib.suppress(OSError):
+        task.write_held_progress()
     place = f"{directory}/attempt-{attempt}"
     again = outcome.error is not None and retried(options, outcome.error)
     outcome = payload.write_outcome(f"{place}/{payload.OUTCOME}", outcome)

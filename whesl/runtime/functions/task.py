@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -164,29 +165,59 @@ def _tidy(directory: str, *, remove: bool) -> None:
 
 
 class _Told:
-    """Time of the last write of progress, seconds of the monotonic clock."""
+    """Time of the last write of progress, seconds of the monotonic clock, and the number still to write."""
 
     at = -math.inf
+    held = -1.0
+    waiting = False  # whether a thread will write it
 
 
 def progress(number: float) -> None:
     """Report a function's progress: ``no_progress`` counts from the last time that this number rose.
 
     Called outside of a protected function, it does nothing. Cheap enough for an inner loop: numbers are
-    written at most every fifth of a second.
+    written at most every fifth of a second, and the last one is always written.
 
     Args:
         number: steps, epochs, bytes, a fraction: anything that rises. 0 or more.
 
     Raises ValueError for a number that is negative or not finite, OSError.
     """
-    directory = os.environ.get(rules.DIRECTORY)
-    now = time.monotonic()
-    if not directory or now < _Told.at + _OFTEN:
+    if time.monotonic() >= _Told.at + _OFTEN:
+        _write(number)
         return
-    if not math.isfinite(number) or number < 0:
+    _Told.held = _checked(number)
+    if not _Told.waiting:
+        _Told.waiting = True
+        threading.Thread(target=_write_later, daemon=True).start()
+
+
+def _checked(number: float) -> float:
+    if not 0 <= number < math.inf:
         raise ValueError(f"whesl.progress takes a number of at least 0, not {number!r}")
-    _Told.at = now
+    return number
+
+
+def _write_later() -> None:
+    time.sleep(_OFTEN)
+    with contextlib.suppress(OSError):  # the next call tells it
+        write_held_progress()
+
+
+def write_held_progress() -> None:
+    """Write the number of the last call, where it is not written yet."""
+    _Told.waiting = False  # before the number is taken: whoever holds another one now starts another thread
+    number, _Told.held = _Told.held, -1.0
+    if number >= 0:
+        _write(number)
+
+
+def _write(number: float) -> None:
+    directory = os.environ.get(rules.DIRECTORY)
+    if not directory:
+        return
+    _checked(number)
+    _Told.at = time.monotonic()
     text = str(number) if isinstance(number, int) else f"{number:.9f}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     file = os.open(f"{directory}/{rules.PROGRESS}", flags, 0o600)
