@@ -291,6 +291,17 @@ def test_whesl_exec_returns_a_status_that_only_looks_like_a_signal(bench: Bench)
     assert bench.run("sh", "-c", "exit 143")[0] == 143
 
 
+@pytest.mark.parametrize("takes", ["sigwait([15])", "sigtimedwait([15], 60)", "sigpending()"])
+def test_a_program_that_blocks_a_signal_and_takes_it_ends_by_itself(bench: Bench, takes: str) -> None:
+    """The program ended with 5 after ``sigwait``, and ``whesl exec`` died of the signal."""
+    text = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [15]); open('ready', 'w')"
+    child = bench.exec("python3", "-c", f"{text}\nwhile not signal.{takes}: pass\nraise SystemExit(5)")
+    until((bench.place / "ready").exists, "the program")
+    listening(child.pid)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(60) == 5
+
+
 def test_a_handler_that_python_has_not_set_is_no_obstacle(bench: Bench) -> None:
     """With PYTHONFAULTHANDLER=1 ``whesl exec`` ended with a traceback."""
     bench.environment["PYTHONFAULTHANDLER"] = "1"

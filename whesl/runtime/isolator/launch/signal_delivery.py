@@ -208,7 +208,7 @@ class Program:
         return True
 
     def handles(self, signum: int) -> bool:
-        """Whether the program runs, and handles or ignores a signal."""
+        """Whether the program runs, and handles, ignores or blocks a signal."""
         pid = self.main()
         return bool(pid) and _handles(pid, signum)
 
@@ -229,11 +229,13 @@ def _described(pid: int) -> tuple[bytes, bytes]:
 
 
 def _handles(pid: int, signum: int) -> bool:
-    """Whether a process handles or ignores a signal; one that is gone needs no handler."""
+    """Whether a process handles, ignores or blocks a signal; one that is gone needs no handler."""
+    if b"sigtimedwait" in (procfs.content(f"/proc/{pid}/wchan") or b""):
+        return True  # while sigwait(3) waits, the kernel does not show its signals as blocked
     masks = [
         int(line.split()[1], 16)
         for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines()
-        if line.startswith((b"SigCgt:", b"SigIgn:"))
+        if line.startswith((b"SigCgt:", b"SigIgn:", b"SigBlk:"))
     ]
     return not masks or any(mask >> (signum - 1) & 1 for mask in masks)
 
