@@ -396,3 +396,72 @@ def test_the_words_above_and_below_a_library_s_message() -> None:
     read = "[mpileup] failed to open a.bam: Exec format error\n"
     assert told(f"{STEPS}[E::bwa_idx_load_from_disk] fail to locate the index files\n{read}")[1] == 201
     assert told(f"{STEPS}OSError: [Errno 8] Exec format error: './app'\n")[0] == "missing-dependency"
+
+
+EPILOGUE = "".join(f"the part {name} is put together\n" for name in "abcdefgh")
+
+
+@pytest.mark.parametrize(
+    "trouble", ["ERROR: three rows of the table have no label", "An error occurred in the exporter"]
+)
+def test_much_ordinary_output_behind_words_of_any_program_says_that_it_went_on(trouble: str) -> None:
+    """No good end is known here, so that it is not known how the job ended."""
+    assert why(f"{STEPS}{trouble}\n{EPILOGUE}").outcome is Outcome.UNKNOWN
+    assert why(f"{STEPS}{trouble}\nCleaning up\nBye for now\n").outcome is Outcome.FAILED
+    assert why(f"{STEPS}{trouble}\n{EPILOGUE}ERROR: no table\n").outcome is Outcome.FAILED
+    died = "srun: error: n01: task 0: Exited with exit code 1\n"
+    assert why(f"{STEPS}{trouble}\n{EPILOGUE}{died}").outcome is Outcome.FAILED
+    assert why(f"{STEPS}RuntimeError: no table\n{EPILOGUE}").outcome is Outcome.FAILED
+    failed = Accounting(state="FAILED", status=1, told="State=FAILED")
+    assert why(f"{STEPS}{trouble}\n{EPILOGUE}", accounting=failed).outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("count", "trouble"),
+    [
+        ("ERROR cases in answers: 12 / 12000 (set to null)", "ERROR in answers: rank 12 gave none"),
+        ("errors in the labels: 0.3 %", "Error in the labels: cannot go on"),
+        ("Error rows: 4 of 900", "Error: row 4 of 900 is empty"),
+    ],
+)
+def test_errors_that_are_counted_out_of_so_many_are_no_trouble(count: str, trouble: str) -> None:
+    assert why(f"{STEPS}{count}\n").outcome is not Outcome.FAILED
+    assert why(f"{STEPS}{trouble}\n").outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("death", "cls"),
+    [
+        (KILLED, "out-of-memory-host"),
+        ("./case.sh: line 12: 41212 Segmentation fault      (core dumped) ./app a.in", "segfault/app-bug"),
+        ("srun: error: n7: task 3: Out Of Memory", "out-of-memory-host"),
+        (SCHEDULER.strip(), "dependency-of-other-rank"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", ["cp: cannot stat 'out.npy': No such file or directory", "ls: cannot access '*.npy'"]
+)
+def test_a_command_of_a_script_that_fails_behind_its_program_s_death_is_a_consequence(
+    death: str, cls: str, command: str
+) -> None:
+    assert told(f"{STEPS}{death}\n{command}\n") == (cls, 201)
+    assert told(f"{STEPS}{death}\n{command}\nmv: cannot stat 'b'\nended at Mon Jul 10\n") == (cls, 201)
+    # A command that failed before may have been the cause.
+    missing = "cp: cannot stat 'in.npy': No such file or directory"
+    assert told(f"{STEPS}{missing}\n{death}\n")[1] == (202 if "Out Of Memory" in death else 201)
+
+
+def test_torchx_labels_each_line_by_role_and_replica() -> None:
+    raised = "i.pretrain/0 [rank3]: Traceback (most recent call last):\n"
+    raised += 'i.pretrain/0 [rank3]:   File "a.py", line 3, in f\n'
+    raised += "i.pretrain/0 [rank3]: RuntimeError: world_size (1) is not divisible by 2\n"
+    cause = why(STEPS + raised).cause
+    assert cause is not None and (cause.finding.line, cause.finding.rank) == (203, 3)
+    assert told(STEPS + raised)[0] == "input/config-error"
+
+
+def test_slurm_s_own_directory_that_it_does_without_is_no_trouble() -> None:
+    line = "slurmstepd: error: Unable to create TMPDIR [/local/881]: Permission denied\n"
+    also = "slurmstepd: error: Setting TMPDIR to /tmp\n"
+    assert why(line + also + STEPS).outcome is not Outcome.FAILED
+    assert why(line + also + "solver: Permission denied: '/x/a'\n").outcome is Outcome.FAILED

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import clean, form
-from whesl.runtime.diagnose.outliving_words import warns, words
+from whesl.runtime.diagnose.outliving_words import warns
+from whesl.runtime.diagnose.prepared_knowledge import words
 from whesl.runtime.diagnose.progress import NO_DIGITS
 
 SHOWN = 10

@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Finding, Observed
-from whesl.runtime.diagnose.labels import NO_HOST
+from whesl.runtime.diagnose.prepared_knowledge import words
 from whesl.runtime.diagnose.vocabulary import Role
 
 _STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init", "applications.charm"})
@@ -158,7 +158,7 @@ def _in_words(forms: Sequence[re.Pattern[str]], text: str) -> str | None:
     for form in forms:
         for match in form.finditer(text):
             (found,) = match.groupdict().values()
-            if not NO_HOST.match(found) or "node" not in form.groupindex:
+            if not words("no-host").match(found) or "node" not in form.groupindex:
                 return found.replace("[", "")
     return None
 

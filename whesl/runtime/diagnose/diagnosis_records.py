@@ -10,7 +10,7 @@ from whesl.model.evidence import Advice, CauseClass
 from whesl.runtime.diagnose.vocabulary import STATES, Outcome, Role
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A message that programs print, and its meaning for the job.
 
     Attributes:

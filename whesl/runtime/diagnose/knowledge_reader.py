@@ -20,8 +20,6 @@ from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.vocabulary import ADVICE, DEEPER, LASTING, STRENGTH, Role
 
 _HINT = "docs/why.md says what a table of the knowledge has"
-# The keys of a table; its name and the library of its exception stand elsewhere.
-_KEYS = {field.encode_name for field in msgspec.structs.fields(Entry)} - {"name", "library"}
 
 
 def entries(tables: Iterable[Path]) -> tuple[Entry, ...]:
@@ -34,27 +32,18 @@ def read(path: Path) -> tuple[Entry, ...]:
     document = load(path, _HINT)
     found = []
     for name, given in document.values.items():
-        said = _unknown(given)
-        if not said:
-            try:
-                entry = msgspec.convert({**given, "name": f"{path.stem}.{name}"}, Entry)
-                said = _incomplete(entry)
-            except msgspec.ValidationError as error:
-                said = str(error)
+        try:
+            table = msgspec.convert(given, dict[str, Any])
+            entry = msgspec.convert(table | {"name": f"{path.stem}.{name}"}, Entry)
+            said = _incomplete(entry)
+        except msgspec.ValidationError as error:
+            said = str(error)
         if said:
             document.wrong(said, name)
             continue
         found.append(_with_usual(entry, given))
     document.check()
     return tuple(found)
-
-
-def _unknown(given: Any) -> str:
-    """Return what is wrong with the keys of a table; '' for nothing."""
-    if not isinstance(given, dict):
-        return "a table is needed"
-    unknown = sorted(given.keys() - _KEYS)
-    return f"{unknown[0]!r} is not known here" if unknown else ""
 
 
 def _incomplete(entry: Entry) -> str:

@@ -9,6 +9,8 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from whesl.runtime.diagnose.prepared_knowledge import words
+
 _MOST = 8  # greatest number of labels of one line
 _LONGEST = 4096  # characters of a line that are searched for labels
 _REMEMBERED = 2000  # lines with different words whose labels are remembered
@@ -22,16 +24,6 @@ _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = rf"(?P<name>{'|'.join(_MONTHS)})"
 HOST = r"[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
 NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
-# Words that look like a host's name with a number but are none.
-NO_HOST = re.compile(
-    r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
-    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|dm|mlx|cxi|hsn|hfi1?|irdma|bnxt_re|rdmap\d+s|efa|ib|eth|h|v|t"
-    r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
-    r"|(?:host_)?unknown$|localhost"
-    r"|c\d\dd$|HDF\d-DIAG$|.*(?:Error|Exception)$"  # PyTorch's c10d, HDF5-DIAG, names of exceptions
-    r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
-    re.IGNORECASE,
-)
 # With a colon: a level of Python's logging, as in "INFO:root:".
 _LEVEL = re.compile(r"(?:(?:warn(?:ing)?|notice|W):?|(?:info|debug):)$", re.IGNORECASE)
 
@@ -91,6 +83,8 @@ _FORMS = (
     # PSM2: host.pid; PSM3: host:rankN.program. A container's host is named by digits too.
     ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hf[ip]_|ipath_|[A-Z][a-z]+ [a-z])"),
     ("0a", r"(?P<node>[A-Za-z0-9][\w.-]*):rank(?P<rank>\d+)(?:\.[\w.-]+)?: "),
+    # TorchX: role/replica
+    ("a", r"[a-z][\w.-]*/\d+ (?=\[|Traceback \(| {2}\S|[\w.]+(?:Error|Exception): )"),
     # Hosts, printed by NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, and Ray.
     ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
     ("a", rf"(?P<host>{HOST}):\d+:\d+ "),
@@ -211,7 +205,7 @@ def _labels(line: str) -> _Labels:
             if match is None or match.end() == at:
                 continue
             found = {name: match.span(name) for name, value in match.groupdict().items() if value}
-            if "node" in found and NO_HOST.match(match["node"]):
+            if "node" in found and words("no-host").match(match["node"]):
                 continue
             for name in ("host", "node", "ip"):
                 if name in found:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 
 from whesl.runtime.diagnose.labels import Cleaned, clean, form, is_warning
-from whesl.runtime.diagnose.prepared_knowledge import prepared
+from whesl.runtime.diagnose.prepared_knowledge import words
 
 # A command that a shell with -x, or an interpreter, prints before it runs it.
 _ECHO = re.compile(r"^(?:\++|>) +(?!(?i:error|fatal|failed|stop|abort\w*)(?![\w(]))[\w.$/(#]")
@@ -27,13 +26,6 @@ _SPEAKER = re.compile(
 _WORD = re.compile(r"[A-Za-z_][\w.]*|\d+")
 _STACK = re.compile(r"\s+at (?:async )?[\w.$/<>]+ ?\(|Stacktrace:")
 _CAUSED = re.compile(r"Caused by: ")  # what Java prints below an exception's stack
-
-
-@cache
-def words(table: str) -> re.Pattern[str]:
-    """Return one expression for the words of a table of ``knowledge/words.toml``."""
-    entry = next(entry for entry in prepared().entries if entry.name == f"words.{table}")
-    return re.compile("|".join(entry.match), re.IGNORECASE)
 
 
 def goes_on(text: str) -> bool:

@@ -7,8 +7,9 @@ since then, the tables are read instead.
 from __future__ import annotations
 
 import contextlib
+import re
 import zlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -44,6 +45,13 @@ def prepared() -> Prepared:
         if found.made_of == checksum():
             return found
     return made()
+
+
+@cache
+def words(table: str) -> re.Pattern[str]:
+    """Return one expression for the words of a table of ``knowledge/words.toml``."""
+    entry = next(entry for entry in prepared().entries if entry.name == f"words.{table}")
+    return re.compile("|".join(entry.match), re.IGNORECASE)
 
 
 def made() -> Prepared:

@@ -10,37 +10,17 @@ from enum import Enum, auto
 
 from whesl.runtime.diagnose.diagnosis_records import Progress
 from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.prepared_knowledge import words
 
 KEPT = 1 << 20  # kept bytes of the end of a file
 _LARGE = 64 << 20  # bytes of a log above which numpy counts its lines
 _LONGEST = 400  # greatest number of characters of a line of steady work
 NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
-_STEP = re.compile(
-    r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
-    r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
-    r"|n|t|it|model date|model time|simulating)"
-    r"\b['\"]?\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
-    r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
-    r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
-    r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
-    r"|^> [\w.(#]"  # a command that an interpreter reads
-    r"|^\s*\[ +\d+/\d+\] .*\d"
-    r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
-)
 # A row of numbers, but not of a memory dump, such as 00000007.
 _NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
 _NUMBER = re.compile(r"\d+")
 _DIGITS = b"0123456789"
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
-# An error that is measured or counted, as of a model or a loader, is no trouble.
-_MEASURED = re.compile(
-    r"errors?(?: norms?| rate| in \w+)?[ =:]+(?:l\w+ +)?(?:[-+]?\d*\.\d|0\b)|\bnans?[ =:]+0(?=\s*$|[,;)])"
-    r"|\((?:nan|inf) \w+\)[ =:]+\d"
-)
-# A line of a stack trace or of a map of the memory, which a program prints after its death.
-_FRAME = re.compile(
-    r"^\s*(?:at |@ |#\d|\d+: +(?:0x|\S+(?:$| at |\())|\[ *\d+\]|File |[0-9a-f]{8,})|\] \[ *\d+\] |\.so\b"
-)
 _WORD = re.compile(r"[A-Za-z]{3}")
 NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
@@ -54,7 +34,7 @@ _TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x
 
 
 def _troubled(content: str) -> bool:
-    lower = _MEASURED.sub("", content.lower())
+    lower = words("measured").sub("", content.lower())
     return any(word in lower for word in _TROUBLE) or _TROUBLED.search(lower) is not None
 
 
@@ -98,7 +78,7 @@ class Tail:
         for number, text in self.lines():
             key = text.translate(NO_DIGITS)
             if key not in kinds:
-                kinds[key] = bool(_WORD.search(key)) and not (_FRAME.search(text) or _troubled(text))
+                kinds[key] = bool(_WORD.search(key)) and not (words("frame").search(text) or _troubled(text))
             if kinds[key]:
                 found.append(number)
         return found
@@ -131,7 +111,7 @@ class Tail:
                     continue
                 content = line.decode("utf-8", "replace")
                 rank = clean(content).rank if kind is not _Kind.STEP else None
-                if since and _troubled(content) and not _STEP.search(clean(content).text):
+                if since and _troubled(content) and not words("step").search(clean(content).text):
                     continue
                 ends = b"/" in line or b"of" in line or b"%" in line  # what each match of _FINAL contains
                 yield number, rank, ends and _FINAL.search(content) is not None, since
@@ -225,21 +205,21 @@ def _kind(content: str) -> _Kind:
     if len(content) >= _LONGEST or not _NUMBER.search(content):
         return _Kind.OTHER
     cleaned = clean(content)
-    step = _STEP.search(cleaned.text)
+    step = words("step").search(cleaned.text)
     if not _looks(content) or not is_progress(cleaned.text):
         return _Kind.NUMBERED if step or not _troubled(_NUMBER.sub("0", content)) else _Kind.OTHER
     return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 
 def _looks(content: str) -> bool:
-    return _STEP.search(content) is not None or _NUMBERS.search(content) is not None
+    return words("step").search(content) is not None or _NUMBERS.search(content) is not None
 
 
 def is_progress(text: str) -> bool:
     """Whether a line without labels reports a step of work."""
-    return bool(_STEP.search(text) or _NUMBERS.match(text)) and not _troubled(text)
+    return bool(words("step").search(text) or _NUMBERS.match(text)) and not _troubled(text)
 
 
 def measures(text: str) -> bool:
     """Whether a line without labels tells of an error that it measured or counted, and of no trouble."""
-    return _MEASURED.search(text.lower()) is not None and not _troubled(text)
+    return words("measured").search(text.lower()) is not None and not _troubled(text)

@@ -23,7 +23,7 @@ from whesl.runtime.diagnose.diagnosis_result import (
     with_consequences,
 )
 from whesl.runtime.diagnose.labels import clean, form
-from whesl.runtime.diagnose.outliving_words import words
+from whesl.runtime.diagnose.prepared_knowledge import words
 from whesl.runtime.diagnose.progress import NONE, Work
 from whesl.runtime.diagnose.vocabulary import ENDS_A_HANG, Outcome, Role
 
@@ -145,6 +145,9 @@ class _Weighing:
         if self._survivable(finding) and self._last_serious > (finding.number, finding.line + NEAR):
             score = min(score, GENERIC)
             reasons.append("jobs often survive it, and another failure follows much later")
+        if self._past_a_death(finding):
+            score = min(score, GENERIC)
+            reasons.append("a script's command failed, since its program had ended badly")
         if entry.general and score > _NO_FAULT and finding.text.endswith(":"):
             score = _NO_FAULT
             reasons.append("it names no fault")
@@ -216,6 +219,12 @@ class _Weighing:
         """The line number of the last symptom in each file."""
         return {f.number: f.line for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned}
 
+    @cached_property
+    def _first_symptom(self) -> dict[int, int]:
+        """The line number of the first symptom in each file."""
+        symptoms = [f for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned]
+        return {f.number: f.line for f in reversed(symptoms)}
+
     def _went_on(self, finding: Finding, after: int) -> bool:
         """Whether the steps after a finding show that the program went on."""
         if not self._in_order or after < _WENT_ON or finding.entry.report or self._recorded(finding):
@@ -283,7 +292,7 @@ class _Weighing:
         found: dict[str, Finding] = {}
         for finding in self._findings:
             entry = finding.entry
-            if entry.role is not Role.CAUSE or finding.warned:
+            if entry.role is not Role.CAUSE or finding.warned or self._past_a_death(finding):
                 continue
             if entry.name not in found and not self._went_on(finding, self._steps_after(finding)):
                 found[entry.name] = finding
@@ -342,7 +351,7 @@ class _Weighing:
         unsolved = finding.entry.cause_class is CauseClass.NUMERICAL or "converge" in finding.text.lower()
         if unsolved and place(finding) < self._converged:
             return True
-        return self._survived(finding) or self._outlived_before(finding)
+        return self._survived(finding) or self._told_on(finding) or self._outlived_before(finding)
 
     def _speaker_ended_well(self, finding: Finding) -> bool:
         """Whether the logger that told of a trouble tells of a good end, and no line of a death."""
@@ -353,11 +362,8 @@ class _Weighing:
 
     def _calmed(self, finding: Finding) -> bool:
         """Whether a finding and all trouble behind it are followed by much ordinary output and a good end."""
-        accounting, number = self._observed.accounting, finding.number
-        if accounting is not None and (accounting.failed or accounting.cause_class is not None):
-            return False
-        ordinary = self._observed.ordinary[number]
-        if self._next_program(finding) is not None:
+        number, ordinary = finding.number, self._observed.ordinary[finding.number]
+        if self._recorded_failure or self._next_program(finding) is not None:
             return False
         for end in (end for end in self._ends if end.number == number and end.line > finding.line):
             at = bisect_right(self._serious, place(end))
@@ -365,6 +371,12 @@ class _Weighing:
             if bisect_right(ordinary, end.line) - bisect_right(ordinary, last) >= _CALM:
                 return True
         return False
+
+    @cached_property
+    def _recorded_failure(self) -> bool:
+        """Whether the resource manager's record tells of a failure."""
+        accounting = self._observed.accounting
+        return accounting is not None and (accounting.failed or accounting.cause_class is not None)
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -383,6 +395,19 @@ class _Weighing:
             return True
         more = finding.line < self._observed.last_lines[finding.number] - _EPILOGUE
         return more and words("command-failed").search(text) is not None
+
+    def _past_a_death(self, finding: Finding) -> bool:
+        """Whether a command of a shell failed after a program's death was told in the same file."""
+        first = self._first_symptom.get(finding.number, finding.line)
+        return first < finding.line and words("command-failed").search(clean(finding.text).text) is not None
+
+    def _told_on(self, finding: Finding) -> bool:
+        """Whether words that any program may print are followed by more than a script's epilogue."""
+        if self._recorded_failure or not finding.entry.general or finding.entry.strength > GENERIC:
+            return False
+        last = max(f.line for f in self._findings if f.number == finding.number and not f.warned)
+        ordinary = self._observed.ordinary[finding.number]
+        return len(ordinary) - bisect_right(ordinary, last) > _EPILOGUE
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done between lines like this one, and a good end follows a specific one."""

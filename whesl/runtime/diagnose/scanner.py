@@ -28,9 +28,8 @@ from whesl.runtime.diagnose.outliving_words import (
     raised,
     speaker,
     warns,
-    words,
 )
-from whesl.runtime.diagnose.prepared_knowledge import prepared
+from whesl.runtime.diagnose.prepared_knowledge import prepared, words
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
 from whesl.runtime.diagnose.required_literal_search import NeedleSearch
 from whesl.runtime.diagnose.required_literals import Needle, ignores_case, needles
@@ -208,7 +207,8 @@ class Scanner:
             for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
-        ended = {f.number for f in findings.values() if f.entry.role is Role.END or f.again == f.line}
+        judged = [f for f in findings.values() if f.entry.role is Role.END or f.entry.general or f.again]
+        ended = {f.number for f in judged}
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),

@@ -13,7 +13,7 @@ class Role(Enum):
     ``cause``: the message names the fault. ``symptom``: another process, or a launcher, reports its view of
     the failure. ``harmless``: successful jobs print the message, too. ``end``: the program says that it has
     done its work. ``fact``: the message tells where ranks run or which one failed first. ``topic``: words
-    that give the class of a message about any trouble. ``words``: they tell that a trouble is outlived.
+    that give the class of a message about any trouble. ``words``: they tell what a line is.
     """
 
     CAUSE = "cause"
