@@ -420,7 +420,7 @@ def test_much_ordinary_output_behind_words_of_any_program_says_that_it_went_on(t
     ("count", "trouble"),
     [
         ("ERROR cases in answers: 12 / 12000 (set to null)", "ERROR in answers: rank 12 gave none"),
-        ("errors in the labels: 0.3 %", "Error in the labels: cannot go on"),
+        ("errors in the labels: 0.3 %", "ERROR in the labels, cannot go on"),
         ("Error rows: 4 of 900", "Error: row 4 of 900 is empty"),
     ],
 )

@@ -14,11 +14,20 @@ from whesl.runtime.diagnose.vocabulary import Outcome, Role
 NEAR = 60  # greatest distance, in lines, between several messages of one failure
 GENERIC = 30  # greatest strength of a line that any program may print
 _GUESS = 20  # score of a line of which only the words are known
+# Lower bounds of levels of strength; within a level the order in time decides.
+_LEVELS = (75, 55, 40, 25, 10)
 
 
 def place(finding: Finding) -> tuple[int, int]:
     """Return a finding's number of the file, and of the line."""
     return finding.number, finding.line
+
+
+def order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
+    """Return what the candidates are sorted by; ``timed`` says whether all of them have a time."""
+    finding = candidate.finding
+    level = next((i for i, least in enumerate(_LEVELS) if candidate.score >= least), len(_LEVELS))
+    return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)
 
 
 def most_telling(living: Sequence[Candidate]) -> Candidate:

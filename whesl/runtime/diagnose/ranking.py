@@ -18,6 +18,7 @@ from whesl.runtime.diagnose.diagnosis_result import (
     later,
     most_telling,
     named,
+    order,
     place,
     sureness,
     with_consequences,
@@ -45,9 +46,6 @@ _BEGINS = "general.begins-again"
 _NEXT_PROGRAM = "general.next-program"
 _IGNORED = "general.exception-ignored"
 _LAUNCHERS = "launchers."
-
-# Lower bounds of levels of strength; within a level the order in time decides.
-_LEVELS = (75, 55, 40, 25, 10)
 
 
 def diagnose(observed: Observed) -> Diagnosis:
@@ -120,7 +118,7 @@ class _Weighing:
     def _candidates(self) -> list[Candidate]:
         """Return all candidates for the cause, the best first."""
         timed = all(finding.time is not None for finding in self._findings)
-        return sorted(map(self._weighed, self._findings), key=lambda c: _order(c, timed))
+        return sorted(map(self._weighed, self._findings), key=lambda c: order(c, timed))
 
     def _weighed(self, finding: Finding) -> Candidate:
         entry = finding.entry
@@ -218,12 +216,6 @@ class _Weighing:
     def _last_symptom(self) -> dict[int, int]:
         """The line number of the last symptom in each file."""
         return {f.number: f.line for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned}
-
-    @cached_property
-    def _first_symptom(self) -> dict[int, int]:
-        """The line number of the first symptom in each file."""
-        symptoms = [f for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned]
-        return {f.number: f.line for f in reversed(symptoms)}
 
     def _went_on(self, finding: Finding, after: int) -> bool:
         """Whether the steps after a finding show that the program went on."""
@@ -398,8 +390,10 @@ class _Weighing:
 
     def _past_a_death(self, finding: Finding) -> bool:
         """Whether a command of a shell failed after a program's death was told in the same file."""
-        first = self._first_symptom.get(finding.number, finding.line)
-        return first < finding.line and words("command-failed").search(clean(finding.text).text) is not None
+        if words("command-failed").search(clean(finding.text).text) is None:
+            return False
+        before = (f for f in self._findings if f.number == finding.number and f.line < finding.line)
+        return any(f.entry.role is Role.SYMPTOM and not f.warned for f in before)
 
     def _told_on(self, finding: Finding) -> bool:
         """Whether words that any program may print are followed by more than a script's epilogue."""
@@ -501,9 +495,3 @@ class _Weighing:
 def _kind(finding: Finding) -> tuple[int, str, str]:
     """Return what the lines of one message have in common: file, entry, and words without values."""
     return finding.number, finding.entry.name, form(finding.text)
-
-
-def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
-    finding = candidate.finding
-    level = next((i for i, least in enumerate(_LEVELS) if candidate.score >= least), len(_LEVELS))
-    return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)

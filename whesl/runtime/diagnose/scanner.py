@@ -40,6 +40,7 @@ _FIRST, _LAST = 200, 50  # kept findings of one entry: the first ones and the la
 _TEXT = 2000  # kept characters of a line
 _CLEAR = 70  # least strength of a message that is known word for word
 _EXCEPTION = 50  # least strength of a message of any program that is an exception of its language
+_ONLY_ERROR = re.compile(r"\W*ERROR\W*$")
 _BELOW = 3  # lines below a heading, also blank ones, in which the fault may be named
 _IN_THREAD = re.compile(r"Exception in thread (?!\"?main\b)")
 _EPILOGUE = 5  # number of lines that show that a program went on after a thread's exception
@@ -207,8 +208,9 @@ class Scanner:
             for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
-        judged = [f for f in findings.values() if f.entry.role is Role.END or f.entry.general or f.again]
-        ended = {f.number for f in judged}
+        ended = {
+            f.number for f in findings.values() if f.entry.role is Role.END or f.entry.general or f.again
+        }
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
@@ -454,7 +456,7 @@ def _stands(entry: Entry, least: int | None) -> bool:
 
 def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
     """Return the line below a heading that names the fault, and its distance from the heading in lines."""
-    expected = entry.below or (r"\w" if text.endswith(":") else "")
+    expected = entry.below or (r"\w" if text.endswith(":") or _ONLY_ERROR.match(text) else "")
     if not expected:
         return None
     for number, content in enumerate(following.split("\n")[:_BELOW], 1):
