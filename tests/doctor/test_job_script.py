@@ -61,6 +61,10 @@ def found(place: Path, script: str, rules: str) -> list[str]:
         ("timeout 500 srun ./a", 'LOG "step" stdout TIMEOUT 400', None),
         ("timeout 5m ./a; srun ./b", 'LOG "step" stdout TIMEOUT 400', None),
         ("srun ./a 2>&1 > a.log", 'LOG "FATAL" stderr', None),
+        ("srun ./a 3>&1 1>&2 2>&3", 'LOG "FATAL" stderr', None),
+        ("srun ./a 3>&1 >a.log 2>&3", 'LOG "FATAL" stderr', None),
+        ("srun ./a 3>a.log 1>&3", 'LOG "FATAL" stdout', "ESL096"),
+        ("srun ./a >&4", 'LOG "FATAL" stdout', None),
         ("srun ./a > a.log 2>&1\n[ $? = 0 ] || echo FATAL", 'LOG "FATAL" stdout', None),
         ("srun ./a > solver.log", 'LOG "FATAL" file "solver.out"', "ESL081"),
         ("cd work\nsrun ./a > solver.log", 'LOG "FATAL" file "solver.log"', "ESL081"),
@@ -279,6 +283,8 @@ study:
         ("mesh", "EXIT CODE 3", None),
         ("*", "EXIT CODE 4", None),
         ("mesh", 'LOG "cell" stderr TIMEOUT 3600', "ESL094"),
+        ("mesh", 'LOG "pressure is lost" stderr', "ESL096"),
+        ("run", 'LOG "pressure is lost" stdout', None),
         ("run", "SILENCE TIMEOUT 3600", None),
         ("*", "SILENCE TIMEOUT 400", "ESL094"),
     ],
@@ -287,9 +293,9 @@ def test_each_step_of_a_study_has_a_script_of_its_own(
     tmp_path: Path, job: str, rule: str, code: str | None
 ) -> None:
     file = tmp_path / "study.yaml"
-    file.write_text(
-        STUDY.format(mesh=json.dumps(MESH), run=json.dumps("srun ./a $(mesh.workspace) | tee a.log"))
-    )
+    run = "srun python3 $(SPECROOT)/a.py $(mesh.workspace) | tee a.log"
+    file.write_text(STUDY.format(mesh=json.dumps(MESH), run=json.dumps(run)))
+    (tmp_path / "a.py").write_text("if bad(): print('pressure is lost')")
     rules = f"{HEADER}{DETECT}{rule}\n{REPLACE}\n".replace("JOB [run]", f"JOB [{job}]")
     result = language.parse(rules, str(tmp_path / "t.esl"), workflow := workflows.read(file))
     assert result.spec is not None, result.diagnostics
@@ -449,10 +455,21 @@ def test_output_that_has_another_name_than_slurm_s(tmp_path: Path, output: str, 
     assert ("ESL081" in codes) is told
 
 
-@pytest.mark.parametrize(("words", "told"), [("echo staging", True), ("echo staging >&2", False)])
-def test_handlers_that_print_words(tmp_path: Path, words: str, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("shell", "words", "told"),
+    [
+        ("/bin/sh", "echo staging", True),
+        ("/bin/sh", "echo staging >&2", False),
+        ("/usr/bin/env sh", "", False),
+        ("/usr/bin/env python9", "", True),
+        ("/opt/site/python9 -u", "", True),
+    ],
+)
+def test_handlers_that_print_words_or_cannot_start(
+    tmp_path: Path, shell: str, words: str, told: bool
+) -> None:
     handler = tmp_path / "stage"
-    handler.write_text(f"#!/bin/sh\n{words}\necho '{{}}'\n")
+    handler.write_text(f"#!{shell}\n{words}\necho '{{}}'\n")
     handler.chmod(0o755)
     rules = f'DECLARE RESOURCE BUFFER[ADD HANDLER "./stage"]\n{LOST}\n{RECOVER}JOB BUFFER.ADD'
     assert found(tmp_path, "#!/bin/sh\nsrun ./a\n", rules) == (["ESL077"] if told else [])

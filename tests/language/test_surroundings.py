@@ -95,6 +95,15 @@ def test_file_systems(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert [each["code"] for each in check(place, capsys, step % "$DATTA/new")] == ["ESL086"]
 
 
+def test_a_quota_where_there_are_none(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for without, codes in ((True, ["ESL081"]), (False, [])):
+        monkeypatch.setattr("whesl.doctor.rules_on_this_host.without_quotas", lambda _, none=without: none)
+        found = check(place, capsys, f'{DETECT}QUOTA "$DATA" ABOVE 90%')
+        assert [each["code"] for each in found] == codes
+
+
 def test_scripts_that_share_a_directory_share_a_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("run", "post"):
         (place / f"{name}.sh").write_text(SCRIPT)

@@ -17,7 +17,7 @@ from whesl.model import home as places
 from whesl.model.errors import WheslError
 from whesl.runtime.coordinator.client.start import running
 from whesl.runtime.coordinator.json_views import unreachable_managers
-from whesl.runtime.locking.lock_scope import mount_of
+from whesl.runtime.locking.lock_scope import LOCAL, SHARED, mount_of
 
 GROUP = "machine"
 HOME = "files"
@@ -26,11 +26,7 @@ FEW_WATCHES = 1024
 FEW_INSTANCES = 16
 LITTLE_ROOM = 100 * 1024 * 1024
 # File systems that several machines mount; other types may be shared too.
-_SHARED = (
-    *("nfs", "nfs4", "lustre", "gpfs", "beegfs", "fhgfs", "ceph", "panfs", "pvfs2", "orangefs", "wekafs"),
-    *("afs", "cifs", "smb3", "9p", "ocfs2", "gfs2", "daos", "virtiofs"),
-)
-_LOCAL = ("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay", "zfs", "ramfs", "vfat", "f2fs")
+_SHARED = {*SHARED, "beegfs", "fhgfs", "pvfs2", "orangefs", "wekafs", "afs", "9p", "daos", "virtiofs"}
 
 
 def inotify() -> list[Finding]:
@@ -109,7 +105,7 @@ def home() -> list[Finding]:
     if above := _exchangeable(present):
         return one(State.WARN, f"{detail}; other users can exchange it, since {above}", advice)
     cluster = any(map(shutil.which, SUBMITS))
-    if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
+    if kind in LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
         return one(State.WARN, f"{detail}; this is a file system of this machine alone", advice)
     return one(State.OK, detail)
 

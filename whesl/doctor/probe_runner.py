@@ -121,6 +121,12 @@ def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | 
     return Answer(status=process.returncode, output=_text(output), error=_text(error_output))
 
 
+def last_word(answer: Answer | None) -> str:
+    """Return the last word of a command that succeeded, where many print their version; "" for none."""
+    words = answer.output.split() if answer is not None and answer.status == 0 else []
+    return words[-1] if words else ""
+
+
 def _text(data: bytes) -> str:
     return data[:_OUTPUT_LIMIT].decode("utf-8", "replace")
 

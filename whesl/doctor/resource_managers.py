@@ -6,8 +6,9 @@ import os
 import re
 import shutil
 from collections import Counter
+from collections.abc import Collection, Sequence
 
-from whesl.doctor.probe_runner import Answer, Finding, State, ask, one, version_tuple
+from whesl.doctor.probe_runner import Answer, Finding, State, ask, last_word, one, version_tuple
 from whesl.managers.resource import manager_table
 from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -25,17 +26,9 @@ _LOCAL_PATIENCE = 1.0
 
 def slurm() -> list[Finding]:
     """Look for Slurm's commands, their version, and whether slurmctld answers them."""
-    there = [name for name in _NEEDED if shutil.which(name)]
-    if not there:
-        return one(State.MISSING, "no command of Slurm is on PATH")
-    if lacking := [name for name in _NEEDED if name not in there]:
-        return one(
-            State.FAILED,
-            f"not on PATH: {', '.join(lacking)}",
-            "load the Slurm module, or install Slurm's client commands completely",
-        )
-    told = ask("sinfo", "--version")
-    version = told.output.split()[-1] if told is not None and told.status == 0 and told.output.split() else ""
+    if problem := _lacking("Slurm", _NEEDED):
+        return problem
+    version = last_word(ask("sinfo", "--version"))
     nodes = ask("sinfo", "--noheader", "--Node", "--format=%N %T")
     assert nodes is not None
     if nodes.status != 0 and "denied" in nodes.why.lower():
@@ -54,28 +47,20 @@ def slurm() -> list[Finding]:
         for line in nodes.output.splitlines()
         if (words := line.split())[1:]
     }
-    states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
-    return one(State.OK, f"{len(rows)} nodes: {states}{_inside('slurm')}", version=version)
+    return one(State.OK, _counted(rows.values(), "slurm"), version=version)
 
 
 def pbs() -> list[Finding]:
     """Look for PBS's commands, their version, and whether pbs_server answers them."""
-    there = [name for name in _NEEDED_PBS if shutil.which(name)]
-    if not there:
-        return one(State.MISSING, "no command of PBS is on PATH")
-    if lacking := [name for name in _NEEDED_PBS if name not in there]:
-        advice = "load the PBS module, or install PBS's client commands completely"
-        return one(State.FAILED, f"not on PATH: {', '.join(lacking)}", advice)
-    told = ask("qstat", "--version")
-    version = told.output.split()[-1] if told is not None and told.status == 0 and told.output.split() else ""
+    if problem := _lacking("PBS", _NEEDED_PBS):
+        return problem
+    version = last_word(ask("qstat", "--version"))
     try:
         found = PbsScheduler().nodes()
     except WheslError as error:
         advice = "qstat -B; is PBS_CONF_FILE right, and is this host allowed to ask?"
         return one(State.FAILED, f"pbs_server does not answer: {error.message}", advice, version=version)
-    counted = sorted(Counter(node.raw_state for node in found).items())
-    states = ", ".join(f"{count} {state}" for state, count in counted)
-    detail = f"{len(found)} nodes: {states}{_inside('pbs')}"
+    detail = _counted([node.raw_state for node in found], "pbs")
     server = ask("qstat", "-B", "-f")
     if server is not None and server.status == 0 and not _KEEPS_HISTORY.search(server.output):
         advice = "qmgr -c 'set server job_history_enable = True', by an administrator"
@@ -84,10 +69,20 @@ def pbs() -> list[Finding]:
     return one(State.OK, detail, version=version)
 
 
-def _inside(manager: str) -> str:
-    """Return the end of a sentence that names the job of this process, "" outside of one."""
+def _lacking(manager: str, needed: Sequence[str]) -> list[Finding]:
+    """Return a finding on commands of a manager that are not on PATH, none where all are."""
+    lacking = [name for name in needed if not shutil.which(name)]
+    if len(lacking) == len(needed):
+        return one(State.MISSING, f"no command of {manager} is on PATH")
+    advice = f"load the {manager} module, or install {manager}'s client commands completely"
+    return one(State.FAILED, f"not on PATH: {', '.join(lacking)}", advice) if lacking else []
+
+
+def _counted(states: Collection[str], manager: str) -> str:
+    """Return how many nodes there are of each state, and the job of this process if it is in one."""
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(Counter(states).items()))
     job = os.environ.get(manager_table.manager(manager).tells[manager_table.ID])
-    return f"; this is job {job}" if job else ""
+    return f"{len(states)} nodes: {counts}" + (f"; this is job {job}" if job else "")
 
 
 def local() -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, 
 from whesl.managers.workflow.port import spare_step
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
-from whesl.runtime.detect.disk_usage import read_usage
+from whesl.runtime.detect.disk_usage import read_usage, without_quotas
 from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.recovery_plan import RecoveryError
 
@@ -34,9 +35,7 @@ _HOSTS = (
     *("c01n02", "node-1-2", "cn01.cluster.example.org", "10.0.0.1", "compute_1", "localhost", "hpc12a"),
 )
 _OF_ONE_JOB = re.compile(r"\$\{?(?:SLURM_(?:JOB_?|ARRAY_TASK_)ID|PBS_(?:JOBID|ARRAY_INDEX)|FLUX_JOB_ID)\b")
-_SUBMITTED = re.compile(
-    r"\$\(SPECROOT\)|\$\{?SLURM_SUBMIT_DIR\b\}?"
-)  # the directory of the workflow's own file
+_SUBMITTED = re.compile(r"\$\{?SLURM_SUBMIT_DIR\b\}?")
 _LONGEST = 100_000  # bytes of a program that are looked at
 _MOST_NAMES = 1000  # the most names of a directory that are compared with a missing name, for a hint
 
@@ -116,6 +115,11 @@ class Surroundings:
         from whesl.doctor.job_script.script import JobScript
 
         text = _beginning("", meant)
+        line = text.partition("\n")[0].split() if text.startswith("#!/") else []
+        program = line[1] if line[:1] == ["#!/usr/bin/env"] and len(line) > 1 else "".join(line[:1])[2:]
+        if program and program[0] != "-" and shutil.which(program) is None:
+            message = f"there is no {program} here, which the first line of the handler names (#!)"
+            yield self._finding("ESL077", message, "name an interpreter of this host", None, said)
         words = [
             each.text
             for each in (JobScript(text, True).samples if text.startswith("#!") else ())
@@ -181,6 +185,9 @@ class Surroundings:
             message = f"there is no {place} here: nothing is measured"
             hint = "write a directory on the file system that is meant"
             yield self._finding("ESL081", message, hint, detection.span, path)
+        elif metric is DiskMetric.QUOTA and without_quotas(there[0]):
+            message = f"{place} is in memory here, and has no quotas: nothing is ever raised"
+            yield self._finding("ESL081", message, f'write DISK "{path}" ABOVE', detection.span, path)
         elif metric is not DiskMetric.QUOTA:  # the commands of quotas may take seconds
             try:
                 used = read_usage(there[0], metric).fraction
@@ -247,7 +254,7 @@ class Surroundings:
             yield from self._arguments(step, exception)
             yield from self._nobody(step, exception)
             steps = {task.step for task in self._tasks(exception)}
-            for unfit in self._script.undone(step, steps) if self._script is not None else ():
+            for unfit in self._script.undone(step, exception, steps) if self._script is not None else ():
                 yield self._finding(*unfit)
         if self._spares == 0 and (taker := spare_step(self._spec, exception)):
             for task in self._tasks(exception)[:1]:

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from whesl.doctor.probe_runner import Finding, State, ask, one
+from whesl.doctor.probe_runner import Finding, State, ask, last_word, one
 from whesl.doctor.software import installed
 
 GROUP = "workflow managers"
@@ -24,11 +24,7 @@ def maestro() -> list[Finding]:
     if program is None:
         detail = f"maestrowf {version} is installed, but no maestro command is on PATH" if version else ""
         return one(State.MISSING, detail, "pip install 'whesl[maestro]'")
-    if not version:
-        answer = ask(program, "--version")
-        words = answer.output.split() if answer is not None and answer.status == 0 else []
-        version = words[-1] if words else ""
-    return one(State.OK, program, version=version)
+    return one(State.OK, program, version=version or last_word(ask(program, "--version")))
 
 
 def batch() -> list[Finding]:
@@ -79,5 +75,5 @@ def _other(name: str, package: str, command: str, detail: str = _NO_ADAPTER) -> 
         if answer is None:
             return []
         # Its imports may take longer than the probe waits; the program exists in any case.
-        version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
+        version = last_word(answer)
     return one(State.OK, detail, name=name, version=version)

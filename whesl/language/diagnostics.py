@@ -208,6 +208,10 @@ class Findings:
         """
         self._left.append((start, end))
 
+    def warn(self, code: str, message: str, about: Written, hint: str = "") -> None:
+        """Record a warning about a part of the text; arguments as for ``add``."""
+        self.add(code, message, about, hint=hint, severity=Severity.WARNING)
+
     def add(
         self,
         code: str,

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 from collections.abc import Iterator
 
 from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.samples import EXISTS, Source, asked_for
 from whesl.doctor.job_script.script import JobScript, Unfit
 from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 
 _ERREXIT = re.compile(r"^\s*set\s.*(?:-\w*e\w*\b|errexit)|^#!.*\s-\w*e", re.MULTILINE)
 # Paths that are, or may be, others in each attempt: with variables other than those of the job and its user.
 _NEW = re.compile(r"\$(?!\{?(?:SLURM_(?!RESTART)\w+|PBS_\w+|HOME|USER)\b)|`|[*?]")
+_REFUSES = re.compile(r"(?:sys\.)?exit\((?!0?\))|raise\b")
+_REMOVES = re.compile(r"os\.(?:remove|unlink)\(")
 _SAVED = re.compile(r"ckpt|check-?point|restart|resume|\bchk", re.IGNORECASE)
 
 
@@ -22,6 +26,7 @@ def fails_again(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     if not restarts or step.entity is Entity.DEPENDENT_JOB or "command" in step.arguments:
         return
     why = _removed(script) or _locked(script) or (_not_twice(script) if _stops(script) else "")
+    why = why or next(filter(None, (_python_not_twice(script, each) for each in script.python)), "")
     if why:
         yield Unfit(
             "ESL096", f"the script runs again from its beginning, and {why}", _HINT, step.span, "REPLACE"
@@ -80,11 +85,30 @@ def _removed(script: JobScript) -> str:
                 file in posixpath.normpath(word.rpartition("=")[2]).split("/")
                 for one in script.programs
                 for word in one.words[1:]
-            )
+            ) or any(file in asked_for(source.tree, source.tree) for source in script.python)
             if _SAVED.search(file) and (
                 used or _SAVED.search(" ".join(w for x in script.programs for w in x.words))
             ):
                 return f"{' '.join(each.words)[:60]!r} removes what it could go on from"
+    return ""
+
+
+def _python_not_twice(script: JobScript, source: Source) -> str:
+    """Return what a Python program refuses in a second attempt, since the first has left it, or ""."""
+    text = ast.unparse(source.tree)
+    program = " ".join(source.command.words[:2])[:40]
+    clears = re.search(r"\bfinally\b|\batexit\b|\bsignal\b", text) or "trap" in script.shell
+    tests = [x for x in ast.walk(source.tree) if isinstance(x, ast.If) and isinstance(x.test, ast.Call)]
+    for test in tests if _REMOVES.search(text) and not clears else ():
+        name = re.fullmatch(rf"{EXISTS.pattern}\((.*)\)", ast.unparse(test.test))
+        ends = any(_REFUSES.match(ast.unparse(one)) for one in test.body)
+        if name and ends and re.search(rf"open\({re.escape(name[1])}, '[wx]", text):
+            locks = asked_for(test.test, source.tree)
+            return f"{program} ends at once, since {', '.join(locks) or name[1]} is there"
+    for each in source.tree.body:
+        made = re.fullmatch(r"os\.(?:mkdir|makedirs)\('([\w./-]+)'\)", ast.unparse(each))
+        if made and made[1] not in script.text and not re.search(r"rmtree|rmdir", text):
+            return f"{ast.unparse(each)} in {program} fails: the directory is there"
     return ""
 
 

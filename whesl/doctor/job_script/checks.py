@@ -8,12 +8,13 @@ from collections.abc import Set as AbstractSet
 from whesl.doctor.job_script import again, ends, files, lines, recoveries, streams, timers
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.detections.base import Kind
-from whesl.language.spec import ExceptionSpec, RecoveryStep
+from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind
 
 # Checks of a detection. Each is a pure function of the script and the detection.
 DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     files.written_elsewhere,
     files.promised_otherwise,
+    files.never_named,
     files.unwritten,
     files.said_elsewhere,
     files.of_another_step,
@@ -35,7 +36,6 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     lines.counted,
     lines.ends_torchrun,
     timers.too_late,
-    timers.waits_too_long,
     timers.kept_going,
     timers.stands_still,
     timers.written_late,
@@ -43,6 +43,7 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     ends.trapped,
     ends.changed,
     ends.of_python,
+    ends.without_stack,
     ends.taken,
     streams.unlabelled,
     streams.without_gpu,
@@ -79,7 +80,7 @@ class ScriptChecks:
     def __init__(self, scripts: Mapping[str, str], read: Callable[[str, str], str]) -> None:
         self._scripts = [JobScript(text, step != "", step) for step, text in scripts.items()]
         for script in self._scripts:
-            script.texts = {name: read(script.step, name) for name, _ in script.files}
+            script.texts = {x: read(script.step, x) for x in (*script.shown, *(x for x, _ in script.files))}
 
     def writes(self, path: str, steps: AbstractSet[str]) -> bool:
         """Whether the script of one of some steps writes a file of this path, or makes its directory."""
@@ -108,10 +109,15 @@ class ScriptChecks:
             if check in _HARMFUL or all(found):
                 yield from next(filter(None, found), ())
 
-    def undone(self, recovery: RecoveryStep, steps: AbstractSet[str]) -> Iterator[Unfit]:
-        """Yield what the scripts of some steps undo of a recovery step, and what does not fit."""
+    def undone(
+        self, recovery: RecoveryStep, exception: ExceptionSpec, steps: AbstractSet[str]
+    ) -> Iterator[Unfit]:
+        """Yield what the scripts of some steps undo of an exception's step, and what does not fit."""
         scripts = self._of(steps)
+        clears = any((x.resource, x.operation) == (ResourceKind.JOB, Operation.ADD) for x in exception.steps)
         for check in STEPS:
+            if clears and check is again.fails_again:
+                continue  # a command runs between the attempts, and may clear up behind the first
             found = [tuple(check(script, recovery)) for script in scripts]
             if all(found):
                 yield from next(iter(found), ())

@@ -306,11 +306,10 @@ class _Reader:
             times = 0
         yield from self._loop(node, place._replace(always=place.always and times > 0), times, counter)
 
-    def _c_style_for_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
-        yield from self._loop(node, place._replace(always=False), 0)
-
     def _while_statement(self, node: tree_sitter.Node, place: Place) -> Iterator[Command]:
         yield from self._loop(node, place._replace(always=False), 0)
+
+    _c_style_for_statement = _while_statement
 
     def _loop(
         self, node: tree_sitter.Node, place: Place, times: int, counter: tuple[tuple[str, str], ...] = ()
@@ -386,7 +385,7 @@ def text_of_node(node: tree_sitter.Node, constants: Mapping[str, str] | None = N
 
 def _redirected(node: tree_sitter.Node, output: Output, constants: dict[str, str]) -> Output:
     """Return where the output of a redirected statement goes, read from left to right as the shell does."""
-    stdout, stderr = output
+    ends = {"1": output.stdout, "2": output.stderr}
     given = node.children_by_field_name("redirect")
     for each in [*given, *(one for here in given for one in here.children_by_field_name("redirect"))]:
         target = each.child_by_field_name("destination")
@@ -407,15 +406,13 @@ def _redirected(node: tree_sitter.Node, output: Output, constants: dict[str, str
                 if words_of(inner)
                 else Sink(UNKNOWN)
             )
-        if operator == ">&" and file in ("1", "2"):
-            stdout, stderr = (
-                (stderr, stderr) if number == "1" else (stdout, stdout if file == "1" else stderr)
-            )
+        if operator == ">&" and file.isdecimal():
+            ends[number] = ends.get(file, Sink(UNKNOWN))
         elif operator in ("&>", "&>>", ">&"):
-            stdout = stderr = sink
+            ends["1"] = ends["2"] = sink
         elif operator in (">", ">>", ">|"):
-            stdout, stderr = (sink, stderr) if number == "1" else (stdout, sink if number == "2" else stderr)
-    return Output(stdout, stderr)
+            ends[number] = sink
+    return Output(ends["1"], ends["2"])
 
 
 def _by_option(words: tuple[str, ...], output: Output) -> Output:

@@ -17,6 +17,11 @@ from whesl.language.signals import signal_names
 
 _OF_SHELL = 128  # a shell's status of a program that a signal ended is the signal's number above this
 
+# Words of a program that ends with a status but 0, and of one that shows the stack of an error.
+_FAILS = r"\b_?exit\((?!0?\))|\bSystemExit\b(?!\(0?\))|\babort\b|\bkill\b"
+_SHOWS_STACK = r"traceback|exc_info|\.exception\(|print_exc|excepthook"
+_STACK = "Traceback (most recent call last):"
+
 
 def hidden(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find failures that the script hides, and sound runs that end as if they had failed."""
@@ -30,7 +35,7 @@ def hidden(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if script.ends == {0}:
         message = f"a failure of {program} is not seen: the script ends with 0 all the same"
         yield Unfit("ESL096", message, _seen_by(script.shell), watch.span, "EXIT")
-    elif _caught(script):
+    elif _caught(script, _FAILS):
         message = "the script's Python catches every error, and ends with 0"
         yield Unfit("ESL096", message, "write sys.exit(1) in its except", watch.span, "EXIT")
     elif statuses.TESTED in statuses.sound_ends(script.shell) and (1 in codes or not (codes or signals)):
@@ -50,6 +55,15 @@ def _seen_by(shell: str) -> str:
     if re.search(r"^\s*wait\s*$", shell, re.MULTILINE):
         return "wait for each by its number: wait $pid"
     return "keep the status: rc=$? behind the program, and exit $rc at the end"
+
+
+def without_stack(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find stacks of calls that are waited for, of a program that catches all its errors and prints none."""
+    reads = watch.detection.reads()
+    patterns = reads.patterns if reads is not None and script.known else ()
+    if patterns and all(found_in(each, _STACK) for each in patterns) and _caught(script, _SHOWS_STACK):
+        message = f"{script.programs[0].words[0]} catches every error, and prints no Traceback"
+        yield Unfit("ESL096", message, "watch for what it prints then", watch.span, patterns[0].text)
 
 
 def trapped(script: JobScript, watch: Watch) -> Iterator[Unfit]:
@@ -93,7 +107,8 @@ def of_python(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     said = re.findall(r"(?:exit|SystemExit)\((.*?)\)", script.known)
     wanted = {str(each) for each in codes}
     other = re.search(r"\b_exit\b|\bos\.(?:system|exec\w+|kill)\b", script.known)
-    if not said or signals or not wanted or other:
+    direct = script.known and re.fullmatch(r"python[\d.]*|srun|mpirun|mpiexec", script.programs[0].name)
+    if not said or signals or not wanted or other or not direct or statuses.ANY in script.ends:
         return
     own = {*said, *re.findall(r"\bexit\s+(\d+)", script.text), "0", "1", "2"}
     if all(each.isdecimal() and int(each) < _OF_SHELL for each in {*own, *wanted}) and not wanted & own:
@@ -153,26 +168,31 @@ def _names(number: int) -> list[str]:
     return [name.removeprefix("SIG") for name in signal_names() if getattr(signal, name, None) == number]
 
 
-def _caught(script: JobScript) -> bool:
-    """Whether a Python program in the script catches all its errors and goes on to its end."""
+def _caught(script: JobScript, loud: str) -> bool:
+    """Whether a Python program in the script catches all its errors, and does nothing loud anywhere."""
     for source in script.python:
         if [source.command.words] != [each.words for each in script.programs]:
             return False
-        tries = [node for node in source.tree.body if isinstance(node, ast.Try)]
-        plain = (ast.Import, ast.ImportFrom, ast.Assign, ast.Try)
-        if tries and all(isinstance(node, plain) for node in source.tree.body):
-            return all(_quiet(each) for node in tries for each in node.handlers) and all(
-                any(_broad(each) for each in node.handlers) for node in tries
+        body = [each for node in source.tree.body for each in _main(node)]
+        tries = [node for node in body if isinstance(node, ast.Try) and not node.orelse]
+        others = [node for node in body if not isinstance(node, ast.Try)]
+        plain = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef, ast.ClassDef)
+        calm = all(isinstance(x, plain) and not re.search(r"^\w+ = .*\(", ast.unparse(x)) for x in others)
+        if tries and calm and len(tries) + len(others) == len(body):
+            handlers = "\n".join(
+                ast.unparse(x) for node in tries for each in node.handlers for x in each.body
             )
+            quiet = not re.search(loud, ast.unparse(source.tree))
+            quiet = quiet and not re.search(r"\braise\b(?! SystemExit)", handlers)
+            return quiet and all(any(_broad(each) for each in node.handlers) for node in tries)
     return False
+
+
+def _main(node: ast.stmt) -> list[ast.stmt]:
+    """Return a statement, or those behind ``if __name__ == "__main__"``."""
+    return node.body if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) else [node]
 
 
 def _broad(handler: ast.ExceptHandler) -> bool:
     name = handler.type
     return name is None or (isinstance(name, ast.Name) and name.id in ("Exception", "BaseException"))
-
-
-def _quiet(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler ends with neither an exception nor a status other than 0."""
-    text = "\n".join(map(ast.unparse, handler.body))
-    return not re.search(r"\braise\b|\b_?exit\((?!0?\))|\babort\b|\bkill\b", text)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from whesl.doctor.job_script import commands as script_commands
-from whesl.doctor.job_script.commands import OWN, UNKNOWN, Command, Output, Sink
+from whesl.doctor.job_script.commands import UNKNOWN, Command, Output, Sink
 
 _SHELL = re.compile(r"#!\s*\S*/(?:env\s+)?(?:ba|da|k)?sh(?:\s.*)?")
 _LONGEST = 200  # characters of a path that is looked for among a script's words
@@ -21,7 +21,6 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         commands: all its commands, those of functions where they are called.
         dead: those that stand behind an ``exit`` that always runs, and are not among ``commands``.
-        printed: the beginnings of lines that it always prints on standard output.
         written: the files to which it sends output, from the job's first directory on.
         made: the directories that it makes, or names to its programs.
         program: the last program that always runs, as its first two words; "" when no program always runs.
@@ -30,7 +29,6 @@ class ScriptFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     commands: tuple[Command, ...] = ()
     dead: tuple[Command, ...] = ()
-    printed: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     made: frozenset[str] = frozenset()
     program: str = ""
@@ -53,7 +51,6 @@ def read(text: str) -> ScriptFacts:
     facts = ScriptFacts(
         commands=commands,
         dead=tuple(each for each in script if each.place.dead),
-        printed=_printed(always, text),
         written=_written(always),
         made=frozenset(_made(commands)),
     )
@@ -87,17 +84,6 @@ def _made(commands: Sequence[Command]) -> Iterator[str]:
             while path.strip("/.") and len(path) < _LONGEST:  # the directory of // is // itself
                 yield path
                 path = posixpath.dirname(path)
-
-
-def _printed(commands: Sequence[Command], script: str) -> tuple[str, ...]:
-    """Return the texts that always come on standard output, up to the first that the shell replaces."""
-    lines: list[str] = []
-    for each in commands:
-        if each.place.output.stdout.file == OWN[0] and not each.place.captured:
-            lines += [re.split(r"[$`\\]|%[-\d.]*\w", line)[0] for line in said(each, script)]
-        if each.name == "trap" and {"EXIT", "0"} & set(each.words[2:]):
-            lines += read(f"#!/bin/sh\n{each.words[1]}\n").printed
-    return tuple(filter(None, lines))
 
 
 def said(command: Command, script: str = "") -> list[str]:

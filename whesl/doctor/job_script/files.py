@@ -39,6 +39,11 @@ class Log(NamedTuple):
     stem: str = ""
 
 
+# Words of a program that is told names by its surroundings, or reads them.
+_TOLD = re.compile(
+    r"environ|getenv|stdin|\binput\b|toml|yaml|configparser|ElementTree|\.load|\.read|glob|chdir|uuid|"
+    r"listdir|scandir|iterdir|walk|strftime|date|host|open\([^,()]*(?:, 'r\w*')?[,)](?! *'[wax])"
+)
 # Sources: the manuals of LAMMPS (command-line options), GROMACS (gmx mdrun) and NWChem, and nohup(1).
 _LOGS = (
     Log(r"lmp\w*|lammps", "log.lammps", ("-log", "-l")),
@@ -84,9 +89,11 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def writes(script: JobScript, path: str) -> bool:
-    """Whether the script itself writes a file of this path, or makes its directory."""
+    """Whether the script itself writes a file of this path, or it or its program makes the directory."""
     place = posixpath.normpath(path)
-    return place in script.facts.written or posixpath.dirname(place) in script.facts.made
+    made = {posixpath.normpath(text) for source in script.python for text in _texts(source.tree)}
+    known = {*script.facts.made, *made, *map(posixpath.dirname, made)} - {"", "."}
+    return place in script.facts.written or posixpath.dirname(place) in known
 
 
 def promised_otherwise(script: JobScript, watch: Watch) -> Iterator[Unfit]:
@@ -98,6 +105,27 @@ def promised_otherwise(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if near and re.sub(r"\d", "", near[0]) != re.sub(r"\d", "", promise.path) and "$" not in near[0]:
         message = f"the script writes {near[0]}, and nothing in it writes {promise.path}"
         yield Unfit("ESL081", message, f"did you mean {near[0]}?", watch.span, promise.path)
+
+
+def never_named(script: JobScript, watch: Watch) -> Iterator[Unfit]:
+    """Find promised files in a directory of which neither the script nor its only program knows the name."""
+    promise = watch.detection.promised()
+    first, *rest = posixpath.normpath(promise.path).split("/") if promise is not None else [""]
+    if promise is None or not rest or not first or not script.known or set("*?[$~") & set(first):
+        return
+    words = [word for each in script.programs for word in each.words] + [*script.facts.made]
+    texts = [each for source in script.python for each in _texts(source.tree)]
+    parts = [part for text in (*words, *texts) for part in text.split("/") if part.strip(".")]
+    near = any(first.startswith(part) or first.endswith(part) or part == first for part in parts)
+    if not near and not _TOLD.search(script.known) and not any("$" in word for word in words):
+        message = f"neither the script nor its program names {first}/, and nothing is written there"
+        yield Unfit("ESL081", message, "name the file that the program writes", watch.span, promise.path)
+
+
+def _texts(tree: ast.AST) -> list[str]:
+    """Return the texts that stand in a Python program."""
+    found = [each.value for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+    return [each for each in found if isinstance(each, str)]
 
 
 def unwritten(script: JobScript, watch: Watch) -> Iterator[Unfit]:

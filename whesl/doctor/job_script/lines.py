@@ -7,14 +7,15 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 
+from whesl.doctor.job_script.commands import OWN
 from whesl.doctor.job_script.samples import Sample, plain
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.detections.base import Reads
 from whesl.language.pattern_and_stream_records import Pattern, Stream
 
 # Settings by which a shell prints each command before it runs it.
 _TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
+_SHELL = "the script's shell"
 # Options by which torchrun restarts its workers itself, and lines that are printed before that.
 _TORCHRUN = re.compile(r"^[^#\n]*--max[-_]restarts[= ]+[\"']?([1-9]\d*)", re.MULTILINE)
 _PAIR = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537]"
@@ -40,29 +41,29 @@ _LANGUAGE = re.compile(r"^(?:LC_ALL|LC_MESSAGES|LANG)=(?!C\b|POSIX|en|$|\$)(\S+)
 # Programs that write the system's messages in small letters: those in Go, and Intel's Fortran.
 _SMALL = re.compile(r"apptainer|singularity|podman|docker|\bif(?:ort|x)\b|intel|oneapi", re.IGNORECASE)
 _DIGITS = re.compile(r"(?:\\d|\[0-9\]){2,}\+?|(?:\\d|\[0-9\])\{\d+(?:,\d*)?\}")
-_STREAM = {False: Stream.STDOUT, True: Stream.STDERR}
 _SHORT = 8  # letters of a text that are too few to say that another one is much like it
 _ALIKE = 0.87
 
 
 def printed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns that the script itself prints: a traced command, or a line of each sound run."""
-    reads = watch.detection.reads()
-    if reads is None or reads.source.stream is Stream.FILE:
+    reads = watch.heard
+    if reads is None:
         return
     fault = watch.detection.one_line() is not None
     stream = reads.source.stream
-    echoed = [*script.facts.printed] if fault and stream is not Stream.STDERR else []
-    for each in script.samples if fault else ():
-        if each.always and each.of_python and stream in (Stream.OUTPUT, _STREAM[each.stderr]):
-            echoed.append(each.text)
+    heard = {Stream.STDOUT: OWN[:1], Stream.STDERR: OWN[1:]}.get(stream, OWN)
+    always = [each for each in script.samples if each.always and each.fixed]
+    echoed = [(each.fixed, "the script") for each in always if each.stream in heard]
+    for name in script.shown if stream is not Stream.STDERR else ():
+        echoed += [(line, f"cat {name}") for line in script.texts[name].splitlines()]
     traced_lines = script.lines if _TRACED.search(script.text) else []
-    traced = [f"+ {line.strip()}" for line in traced_lines if not line.lstrip().startswith("#")]
+    traced = [(f"+ {line.strip()}", _SHELL) for line in traced_lines if not line.lstrip().startswith("#")]
     for pattern in reads.patterns:
-        trace = next((line for line in traced if found_in(pattern, line)), None)
-        line = trace or next((line for line in echoed if found_in(pattern, line)), None)
-        if line is not None:
-            who, how = ("the script's shell", " (set -x)") if trace is not None else ("the script", "")
+        by_itself = [*traced, *(echoed if fault else ())]
+        line, who = next((each for each in by_itself if found_in(pattern, each[0])), ("", ""))
+        if who:
+            how = " (set -x)" if who == _SHELL else ""
             hint = f"write what only the fault prints{', or leave set -x out' if how else ''}"
             message = f"{who} prints this pattern itself{how}: {line[:80]!r}"
             yield Unfit("ESL083", message, hint, watch.span, pattern.text)
@@ -84,7 +85,7 @@ def ends_torchrun(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find texts of several words that only another step prints."""
-    for pattern in _own(script, watch.detection.reads()):
+    for pattern in _own(script, watch):
         long = not pattern.regex and len(pattern.text) > _SHORT and " " in pattern.text.strip()
         for other in watch.others if long else ():
             if any(found_in(pattern, each.text) for each in other.samples):
@@ -96,8 +97,7 @@ def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def nearly(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns that no line of the script has, and that one of its lines nearly has."""
-    reads = watch.detection.reads()
-    for pattern in _own(script, reads):
+    for pattern in _own(script, watch):
         found = next((said for each in script.samples for said in _near(pattern, each)), None)
         found = found or _over_two(pattern, (*_traceback(script, pattern), *script.samples))
         if found is not None:
@@ -109,7 +109,7 @@ def nearly(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def alone_in_a_line(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find bash's words on a dead program where the line has to begin with them."""
-    for pattern in _own(script, watch.detection.reads()):
+    for pattern in _own(script, watch):
         bare = Pattern(text=pattern.text.lstrip("^").rstrip("$"), regex=True)
         for said in _SIGNALS if pattern.regex and pattern.text.startswith("^") and script.shell else ():
             line = _ENDED.format(said)
@@ -122,7 +122,7 @@ def alone_in_a_line(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 def other_case(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find messages of the system that are written in other letters, capital or small, than it prints."""
     every = [pattern for each in watch.exception.detections if (r := each.reads()) for pattern in r.patterns]
-    for pattern in () if _SMALL.search(script.text) else _own(script, watch.detection.reads()):
+    for pattern in () if _SMALL.search(script.text) else _own(script, watch):
         said = next((each for each in _MESSAGES if each.lower() == pattern.text.lower()), None)
         if script.shell and said is not None and not any(found_in(each, said) for each in every):
             message = f"the system prints {said!r}: capital and small letters differ"
@@ -134,7 +134,7 @@ def language(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns with the C library's English messages, where the script sets another language."""
     words = [word for each in script.always for word in (*each.words[1:], *each.variables)]
     other = next((found for word in words if (found := _LANGUAGE.match(word))), None)
-    for pattern in _own(script, watch.detection.reads()) if other is not None else ():
+    for pattern in _own(script, watch) if other is not None else ():
         if other is not None and any(found_in(pattern, line) for line in _MESSAGES):
             message = f"the script sets {other[0]}: messages of the system are in that language"
             yield Unfit("ESL096", message, "write export LC_ALL=C in the script", watch.span, pattern.text)
@@ -172,12 +172,11 @@ def counted(script: JobScript, watch: Watch) -> Iterator[Unfit]:
         yield Unfit("ESL084", message, f"write WITHIN {least * pauses[0]:g}", watch.span, said)
 
 
-def _own(script: JobScript, reads: Reads | None) -> tuple[Pattern, ...]:
+def _own(script: JobScript, watch: Watch) -> tuple[Pattern, ...]:
     """Return the patterns of streams that no line of the script's text has."""
-    if reads is None or reads.source.stream is Stream.FILE or script.names(reads.patterns):
-        return ()
-    found = [p for p in reads.patterns if any(found_in(p, each.text) for each in script.samples)]
-    return () if found else reads.patterns
+    patterns = watch.heard.patterns if watch.heard is not None else ()
+    found = script.names(patterns) or any(found_in(p, x.text) for p in patterns for x in script.samples)
+    return () if found else patterns
 
 
 def _near(pattern: Pattern, sample: Sample) -> Iterator[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from whesl.doctor.job_script.commands import pause
 from whesl.doctor.job_script.files import named_words
+from whesl.doctor.job_script.samples import asked_for
 from whesl.doctor.job_script.script import OF_NODE, JobScript, Unfit, inner, value
 from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 from whesl.managers.resource import launcher_shims
@@ -31,9 +32,14 @@ def undone(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     given = step.arguments.get("environment")
     for name in given if isinstance(given, dict) else ():
         own = rf"{re.escape(name)}=(?!.*\$\{{?{re.escape(name)}\b)"
-        if any(re.match(own, word) for each in script.always for word in (*each.words[1:], *each.variables)):
-            message = f"the script sets {name} itself, whatever it is given"
-            hint = f"write {name}=${{{name}:-...}} in the script"
+        inside = rf"os\.environ\['{re.escape(name)}'\] = (?!.*'{re.escape(name)}')"
+        lines = [ast.unparse(each) for source in script.python for each in source.tree.body]
+        alone = len(script.python) == len(script.programs) and any(re.match(inside, x) for x in lines)
+        words = [word for each in script.always for word in (*each.words[1:], *each.variables)]
+        if alone or any(re.match(own, word) for word in words):
+            who = "program" if alone else "script"
+            message = f"the {who} sets {name} itself, whatever it is given"
+            hint = f"keep {name} where it is set already, as {name}=${{{name}:-...}} does"
             yield Unfit("ESL096", message, hint, step.span, name)
         elif _cleared(script, name):
             message = f"the script starts its program without {name}: {_cleared(script, name)}"
@@ -48,6 +54,12 @@ def undone(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     if step.arguments.get("command_append") and bare:
         message = "the words come to the script, which hands on none of its own"
         yield Unfit("ESL096", message, 'write "$@" behind the program', step.span, "command_append")
+    for word in _words(step.arguments.get("command_append")):
+        name = word.partition("=")[0]
+        program = _refusing(script, name) if name.startswith("--") and len(name) > 2 else None
+        if program:
+            message = f"{program} has no option {name}: it ends at once"
+            yield Unfit("ESL096", message, "write an option that it has", step.span, name)
     workdir = step.arguments.get("workdir")
     moved = next((x.words[1] for x in script.always if x.words[0] == "cd" and len(x.words) == 2), "")
     if workdir and moved.startswith("/"):
@@ -133,7 +145,9 @@ def other_trigger(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     trigger = step.arguments.get("trigger")
     if not isinstance(trigger, str) or posixpath.basename(trigger) in script.text:
         return
-    asked = [name for source in script.python for name in _looked_for(source.tree)]
+    trees = [source.tree for source in script.python]
+    loops = [(x, tree) for tree in trees for x in ast.walk(tree) if isinstance(x, (ast.For, ast.While))]
+    asked = [posixpath.basename(name) for loop, tree in loops for name in asked_for(loop, tree)]
     asked += _TESTS.findall(script.text) if any(each.place.loop for each in script.commands) else []
     asked += [posixpath.basename(each) for each in _ASKED_FOR.findall(script.text)]
     asked += [
@@ -170,6 +184,9 @@ def unheard(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     elif script.commands and not script.programs and not _TRAPS.search(script.shell):
         message = f"the script has no trap for SIG{name}, which ends it"
         yield Unfit("ESL096", message, f"write a trap for {name} that saves", step.span, signal)
+    elif script.known and "signal" not in script.known and not _TRAPS.search(script.shell):
+        message = f"the program does not handle SIG{name}, which ends it"
+        yield Unfit("ESL096", message, "handle it there, and save the state", step.span, signal)
     elif handled and name not in handled and len(script.programs) == 1:
         message = f"the program handles SIG{min(handled)}, and SIG{name} ends it"
         yield Unfit("ESL096", message, f'write "signal": "SIG{min(handled)}"', step.span, signal)
@@ -188,7 +205,7 @@ def of_another_manager(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]
 def removes_what_is_needed(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
     """Find commands of JOB.ADD that remove what the script goes on from, or that take too long."""
     command, timeout = step.arguments.get("command"), step.arguments.get("timeout")
-    words = command.split() if isinstance(command, str) else [str(each) for each in command or ()]
+    words = _words(command)
     if (step.resource, step.operation) != (ResourceKind.JOB, Operation.ADD) or not words:
         return
     line = " ".join(words[2:] if words[0] in ("sh", "bash") else words)
@@ -224,17 +241,32 @@ def _cleared(script: JobScript, name: str) -> str:
     return ""
 
 
+def _words(command: object) -> list[str]:
+    """Return the words of a command in a rule, which may be one text or a list."""
+    if isinstance(command, str):
+        return command.split()
+    return [str(each) for each in command] if isinstance(command, list) else []
+
+
+def _refusing(script: JobScript, option: str) -> str:
+    """Return the name of a program that is given the script's words, and has no such option; "" for none."""
+    for source in script.python:
+        text = ast.unparse(source.tree)
+        parsers = set(re.findall(r"(\w+) = (?:argparse\.)?ArgumentParser\((?!.*parents=)", text))
+        calls = [each for each in ast.walk(source.tree) if isinstance(each, ast.Call)]
+        handed = {ast.unparse(x).rpartition(".")[2] for each in calls for x in each.args}
+        added = [each.args for each in calls if ast.unparse(each.func).endswith(".add_argument")]
+        names = [x.value if isinstance(x, ast.Constant) else "--" for args in added for x in args]
+        strict = parsers and not parsers & handed and ".parse_args()" in text
+        strict = strict and not re.search(r"sys\.argv|BooleanOptional", text)
+        given = strict and {"$@", "${@}", "$*"} & {*source.command.words}
+        known = "--" in names or any(str(each).startswith(option) for each in [*names, "--help"])
+        if given and not known:
+            return " ".join(source.command.words[:2])
+    return ""
+
+
 def _size(text: str) -> float:
     """Return a size of Slurm in MB, 0 where it is none."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([MGT]?)B?", text.upper())
     return float(found[1]) * _SIZES[found[2]] if found else 0.0
-
-
-def _looked_for(tree: ast.AST) -> Iterator[str]:
-    """Yield the names of files that a Python program looks for in a loop."""
-    for loop in ast.walk(tree):
-        for node in ast.walk(loop) if isinstance(loop, (ast.For, ast.While)) else ():
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.path.exists", "os.path.isfile"):
-                first = node.args[0] if node.args else None
-                if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                    yield first.value

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import logging
 import math
 import re
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from whesl.doctor.job_script import commands as script_commands
 from whesl.doctor.job_script.commands import Command, Loop
 from whesl.doctor.job_script.facts import said
 
@@ -17,7 +19,12 @@ _VALUE = "7"
 _COLOUR = re.compile(r"\\(?:033|0?33|e|x1[bB])\[[\d;]*m|\x1b\[[\d;]*m")
 _DATED = re.compile(r"\$\(date[^)]*\)|`date[^`]*`|%\(asctime\)s")
 _REPLACED = re.compile(r"\$\([^)]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+|%\(\w+\)-?\d*s|%[-+\d.]*[sdifeg]")
+_VALUES = re.compile(r"[$`\\]|%[-\d.]*\w")
 _PYTHON = r"python[\d.]*"
+EXISTS = re.compile(r"(?:os\.path\.)?(?:exists|isfile|lexists)")  # functions that ask for a file
+_STDOUT = "sys.stdout"
+_LOGGED = re.compile(r"(?:\w+\.)*_?(?i:log(?:ger|ging)?)\.(debug|info|warning|error|critical|exception)")
+_OTHER_LOGS = re.compile(r"Handler|Formatter|(?:dict|file)Config|filename=|\bstyle=")
 _LONGEST = 1_000_000  # characters of a program that are parsed
 
 
@@ -42,6 +49,17 @@ class Sample(NamedTuple):
     of_python: bool = False
     stderr: bool = False
 
+    @property
+    def fixed(self) -> str:
+        """The part of the line that is the same in each run: what stands before the first value."""
+        return self.text if self.of_python else _VALUES.split(self.written)[0]
+
+    @property
+    def stream(self) -> str:
+        """The job's stream that it comes on, one of ``OWN``; another text where it comes on none."""
+        place = self.command.place
+        return "" if place.captured else place.output[self.stderr].file
+
 
 class Source(NamedTuple):
     """A program's text in the script, and the command that runs it."""
@@ -59,6 +77,9 @@ def samples(commands: Sequence[Command], script: str, sources: Sequence[Source])
         sources: the Python programs that they run.
     """
     for command in commands:
+        if command.name == "trap" and {"EXIT", "0"} & {*command.words[2:]}:
+            last = script_commands.read(f"{command.words[1]}\n") or ()
+            yield from samples([each._replace(place=command.place) for each in last], script, ())
         for line in said(command, script):
             if command.name == "printf":
                 line = _formatted(command.words[1:])
@@ -70,7 +91,8 @@ def samples(commands: Sequence[Command], script: str, sources: Sequence[Source])
         # Of several processes or threads it is not known how often they print, and in what time.
         alone = re.fullmatch(_PYTHON, command.name) and command.place.loop is None
         alone = alone and not re.search("thread|async|multiprocessing|subprocess", ast.unparse(source.tree))
-        yield from _printed(source.tree, command, command.place.always, None if alone else Loop(0, -math.inf))
+        around = None if alone else Loop(0, -math.inf)
+        yield from _printed(source.tree, command, _logging(source.tree), command.place.always, around)
 
 
 def python(commands: Sequence[Command]) -> Iterator[Source]:
@@ -92,6 +114,30 @@ def python(commands: Sequence[Command]) -> Iterator[Source]:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         yield Source(tree, command)
+
+
+def asked_for(node: ast.AST, tree: ast.Module) -> list[str]:
+    """Return the names of files of which a part of a Python program asks whether they are there.
+
+    Args:
+        node: the part.
+        tree: the whole program.
+    """
+    tests = [x for x in ast.walk(node) if isinstance(x, ast.Call) and EXISTS.fullmatch(ast.unparse(x.func))]
+    return [name for each in tests if each.args and (name := constant(each.args[0], tree))]
+
+
+def constant(node: ast.expr, tree: ast.Module) -> str:
+    """Return a text that stands in a program, or in a variable that is set to it once; "" for none.
+
+    Args:
+        node: the text or the variable.
+        tree: the whole program.
+    """
+    variable, sets = ast.unparse(node), [each for each in ast.walk(tree) if isinstance(each, ast.Assign)]
+    values = [each.value for each in sets if ast.unparse(each.targets[0]) == variable]
+    node = values[0] if len(values) == 1 else node
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def filled(line: str) -> str:
@@ -116,8 +162,44 @@ def plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-def _printed(node: ast.AST, command: Command, always: bool, loop: Loop | None) -> Iterator[Sample]:
-    """Yield what the calls of ``print`` below a node print, as far as it stands in the text."""
+class _Logging(NamedTuple):
+    """The form of the lines of ``logging``, and the stream that they go to; "" where it is not known."""
+
+    form: str = ""
+    to: str = "sys.stderr"
+
+
+def _logging(tree: ast.Module) -> _Logging:
+    """Return how a program writes its log, as its only call of ``basicConfig`` says."""
+    calls = [x for x in ast.walk(tree) if isinstance(x, ast.Call) and "basicConfig" in ast.unparse(x.func)]
+    if len(calls) != 1 or _OTHER_LOGS.search(ast.unparse(tree)):
+        return _Logging()
+    given = {each.arg: each.value for each in calls[0].keywords}
+    form = given.get("format", ast.Constant(logging.BASIC_FORMAT))
+    to = ast.unparse(given["stream"]) if "stream" in given else _Logging().to
+    return _Logging(str(form.value) if isinstance(form, ast.Constant) else "", to)
+
+
+def _said(call: ast.Call, log: _Logging) -> tuple[str, str, str]:
+    """Return what a call prints, as written and with values, and the stream; no stream for another call."""
+    name, parts = ast.unparse(call.func), [_text(each) for each in call.args]
+    written, text = (" ".join(some) for some in zip(*parts, strict=True)) if parts else ("", "")
+    if name == "print":
+        return written, text, next((ast.unparse(x.value) for x in call.keywords if x.arg == "file"), _STDOUT)
+    if name in ("sys.stdout.write", "sys.stderr.write"):
+        return written.strip("\n"), text.strip("\n"), name.removesuffix(".write")
+    level = _LOGGED.fullmatch(name)
+    if level is None or not log.form or not parts:
+        return "", "", ""
+    form = re.sub(r"%\(levelname\)-?\d*s", level[1].upper().replace("EXCEPTION", "ERROR"), log.form)
+    lines = [form.replace("%(message)s", each) for each in parts[0]]
+    return lines[0], filled(lines[1]), log.to
+
+
+def _printed(
+    node: ast.AST, command: Command, log: _Logging, always: bool, loop: Loop | None
+) -> Iterator[Sample]:
+    """Yield what the calls below a node print or log, as far as it stands in the text."""
     for child in ast.iter_child_nodes(node):
         sure = always and not isinstance(child, (ast.If, ast.ExceptHandler, ast.FunctionDef, ast.ClassDef))
         around = loop
@@ -125,14 +207,11 @@ def _printed(node: ast.AST, command: Command, always: bool, loop: Loop | None) -
             around = Loop(_times(child) if loop is None else 0, min(0, loop.pause) if loop is not None else 0)
         elif around is not None and isinstance(child, ast.stmt):
             around = around._replace(pause=around.pause + _slept(node, child))
-        if isinstance(child, ast.Call) and isinstance(child.func, ast.Name) and child.func.id == "print":
-            files = [ast.unparse(each.value) for each in child.keywords if each.arg == "file"]
-            to = files[0] if files else "sys.stdout"
-            parts = [_text(each) for each in child.args]
-            written, text = (" ".join(some) for some in zip(*parts, strict=True)) if parts else ("", "")
-            if to in ("sys.stdout", "sys.stderr"):
-                yield Sample(written, text, command, sure, loop, True, to == "sys.stderr")
-        yield from _printed(child, command, sure, around)
+        written, text, to = _said(child, log) if isinstance(child, ast.Call) else ("", "", "")
+        if isinstance(child, ast.Call) and to in (_STDOUT, "sys.stderr"):
+            shown = not _LOGGED.fullmatch(ast.unparse(child.func))  # a level can hide what is logged
+            yield Sample(written, text, command, sure and shown, loop, True, to != _STDOUT)
+        yield from _printed(child, command, log, sure, around)
 
 
 def _times(loop: ast.stmt) -> int:

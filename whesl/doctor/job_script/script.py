@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script import statuses
-from whesl.doctor.job_script.commands import Command
+from whesl.doctor.job_script.commands import OWN, Command, Sink
 from whesl.doctor.job_script.facts import ScriptFacts
 from whesl.doctor.job_script.samples import Sample, Source, python, samples
 from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.detections.base import Kind
-from whesl.language.pattern_and_stream_records import Pattern, Span
+from whesl.language.detections.base import Kind, Reads
+from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
 from whesl.language.spec import ExceptionSpec
 from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.workflow.submission.sbatch_options import parse_header
@@ -51,6 +51,12 @@ class Watch(NamedTuple):
         return self.detection.span
 
     @property
+    def heard(self) -> Reads | None:
+        """What the detection reads of the job's streams, None where it reads a file or nothing."""
+        reads = self.detection.reads()
+        return None if reads is None or reads.source.stream is Stream.FILE else reads
+
+    @property
     def place(self) -> Span:
         """The detection's statement, or in the user's own file a step for it where a library has it."""
         steps = self.exception.steps if self.detection.span.file is not None else ()
@@ -66,7 +72,7 @@ class JobScript:
         step: the step's name.
 
     Attributes:
-        texts: the texts of its ``files``, by the names that the script gives them, as far as they are known.
+        texts: the texts of the files that it runs or prints, by the names that the script gives them.
     """
 
     def __init__(self, text: str, alone: bool, step: str = "") -> None:
@@ -100,6 +106,13 @@ class JobScript:
         words = [(inner(each, r"python[\d.]*")[1:], each) for each in self.programs]
         first = [(next((x for x in some if x[:1] != "-"), ""), each) for some, each in words]
         return [(name, each) for name, each in first if name.endswith(".py")]
+
+    @functools.cached_property
+    def shown(self) -> list[str]:
+        """The files that it prints on its standard output in each run, as they are before it."""
+        cats = [x for x in self.always if x.name == "cat" and not x.place.captured]
+        files = [word for x in cats if x.place.output.stdout == Sink(OWN[0]) for word in x.words[1:]]
+        return [each for each in files if re.fullmatch(r"[\w./-]+", each) and each not in self.facts.written]
 
     @functools.cached_property
     def python(self) -> list[Source]:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script.commands import OWN, UNKNOWN, Sink
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner
 from whesl.language.compiler.pattern_checks import found_in
@@ -74,8 +73,8 @@ def sent_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def filtered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find pipes behind the programs out of which no line with a pattern comes, or none in time."""
-    reads, timer = watch.detection.reads(), watch.detection.timer()
-    if reads is None or reads.source.stream is Stream.FILE:
+    reads, timer = watch.heard, watch.detection.timer()
+    if reads is None:
         return
     stream, output = reads.source.stream, script.facts.output
     through = output[stream is Stream.STDERR].through
@@ -137,11 +136,7 @@ def other_stream(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     own = {Stream.STDOUT: OWN[0], Stream.STDERR: OWN[1]}[stream]
     other = "stderr" if stream is Stream.STDOUT else "stdout"
     for pattern in reads.patterns:
-        ways = {
-            each.place.output.stdout.file
-            for each in script.commands
-            if any(found_in(pattern, line) for line in script_facts.said(each, script.shell))
-        }
+        ways = {each.stream for each in script.samples if found_in(pattern, each.text)}
         merged = stream is Stream.STDERR and output.stderr.file == OWN[0]
         merged = merged and not any(found_in(pattern, line) for line in (*_OF_OTHERS, *script.lines))
         known = stream is Stream.STDOUT and output.stderr == Sink(OWN[1]) and script.facts.program
@@ -175,13 +170,8 @@ def in_another_job(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def of_another_launcher(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns of lines that only a launcher prints, where the script does not call that launcher."""
-    reads = watch.detection.reads()
-    if (
-        reads is None
-        or reads.source.stream is Stream.FILE
-        or not script.programs
-        or script.names(reads.patterns)
-    ):
+    reads = watch.heard
+    if reads is None or not script.programs or script.names(reads.patterns):
         return
     for launcher, callers in _ONLY_OF:
         words = [pattern.text for pattern in reads.patterns if re.match(rf"\^?{launcher}\b", pattern.text)]
@@ -198,8 +188,7 @@ def of_another_launcher(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def of_the_kernel(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find lines of the kernel that are looked for in a job's output."""
-    reads = watch.detection.reads()
-    if reads is not None and watch.span.file == "<kernel>" and reads.source.stream is not Stream.FILE:
+    if watch.heard is not None and watch.span.file == "<kernel>":
         message = f"{watch.exception.name} is in the kernel's log, which is no part of a job's output"
         hint = 'INCLUDE "kernel" file "/var/log/messages", where users may read it'
         yield Unfit("ESL096", message, hint, watch.place, watch.exception.name)

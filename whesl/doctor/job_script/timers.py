@@ -21,31 +21,23 @@ _FRACTION = re.compile(r"\b(?:endTime|end_time|t_?end|t_?max|stop_?time)\b\s*[=:
 
 
 def too_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find timers that end after the job's time limit."""
-    timer, limit = watch.detection.timer(), script.limit
+    """Find timers, and waits before a recovery, that end after the job's time limit."""
+    timer, limit, exception = watch.detection.timer(), script.limit, watch.exception
     times = {"TIMEOUT": timer[0], "WARMUP": timer[1], "WARMUP and TIMEOUT": sum(timer)} if timer else {}
+    if exception.steps and not any(step.entity is Entity.SCHEDULER for step in exception.steps):
+        times["BACKOFF"] = exception.backoff
     for name, value in times.items():
         if limit is not None and value >= limit:
             message = f"{name} {value:g} is not over before the job's time limit of {limit:g} s is"
-            yield Unfit("ESL094", message, _FEWER, watch.span, name.partition(" ")[0])
+            hint = "write fewer seconds, or give the job more time"
+            span = exception.span if name == "BACKOFF" else watch.span
+            yield Unfit("ESL094", message, hint, span, name.partition(" ")[0])
             return
     for each in script.programs if timer is not None else ():
         after = script_commands.pause(("sleep", *[x for x in each.words[1:] if x[:2] != "--"][:1]))
         if timer and each.name == "timeout" and script.programs == [each] and after and timer[0] >= after:
             message = f"timeout ends the program after {after:g} s, before TIMEOUT {timer[0]:g} is over"
             yield Unfit("ESL094", message, "write fewer seconds than timeout has", watch.span, "TIMEOUT")
-
-
-_FEWER = "write fewer seconds, or give the job more time"
-
-
-def waits_too_long(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find waits before a recovery that are longer than the job."""
-    exception, limit = watch.exception, script.limit
-    again = any(step.entity is Entity.SCHEDULER for step in exception.steps)
-    if limit is not None and exception.backoff >= limit and exception.steps and not again:
-        message = f"BACKOFF {exception.backoff:g} is not over before the job's time limit of {limit:g} s is"
-        yield Unfit("ESL094", message, _FEWER, exception.span, "BACKOFF")
 
 
 def kept_going(script: JobScript, watch: Watch) -> Iterator[Unfit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whesl.language.compiler import syntax
-from whesl.language.diagnostics import Findings, Severity
+from whesl.language.diagnostics import Findings
 from whesl.language.spec import Entity, Operation, ResourceKind
 
 _CHECKPOINT = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
@@ -58,12 +58,11 @@ def _add(findings: Findings, message: str, word: syntax.Word, hint: str) -> None
 
 def _loses(findings: Findings, step: syntax.Recovered) -> None:
     name = f"{step.resource.text}.{step.operation.text}"
-    findings.add(
+    findings.warn(
         "ESL078",
         f"{name} ends the program before the predicted failure: what it computed since its last checkpoint"
         " is lost",
         step.operation,
-        severity=Severity.WARNING,
         hint=f"write {name} BEFORE FAILURE"
         if name == "NODE.REPLACE"
         else f"put EXCEPTION RECOVERY STEP {step.exception.text[:40]} JOB JOB.CHECKPOINT before it",

@@ -18,7 +18,7 @@ from whesl.language.compiler.syntax import Word, unquote
 from whesl.language.detections import kinds
 from whesl.language.detections.job_exception import FLUX_TYPES
 from whesl.language.detections.kinds import Detection
-from whesl.language.diagnostics import Range, Severity, nearest
+from whesl.language.diagnostics import Range, nearest
 from whesl.language.lint import exceptions_together, notations, paths, pattern_lines, recoveries
 from whesl.language.lint.coupled_jobs import apart_from_each_other
 from whesl.language.lint.notations import Where
@@ -87,11 +87,10 @@ class _Check:
         checkpoint_step_checks.check(self._findings, detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
-            self._findings.add(
+            self._findings.warn(
                 "ESL046",
                 "no exception is declared: nothing is watched",
                 Range(0, 0),
-                severity=Severity.WARNING,
                 hint="see the first example of docs/esl-reference.md"
                 if len(self._source.parts) == 1
                 else "an included exception is watched when a recovery step or a declaration names it",
@@ -214,7 +213,7 @@ class _Check:
         if kind in FLUX_TYPES:
             hint = "write a type of your own, such as whesl-crash"
             message = "Flux itself raises this type, and others act on it"
-            self._findings.add("ESL095", message, clause.type, severity=Severity.WARNING, hint=hint)
+            self._findings.warn("ESL095", message, clause.type, hint=hint)
         return JobExceptionRaise(exception_type=kind, severity=severity)
 
     def _coupled(self, statement: syntax.Coupled) -> tuple[str, ...]:
@@ -229,7 +228,7 @@ class _Check:
             own = not self._source.included(statement.keyword.start)
             apart = apart_from_each_other(self._jobs.whole, jobs) if own else ""
             if apart:
-                self._findings.add("ESL090", apart, statement.keyword, severity=Severity.WARNING, hint=hint)
+                self._findings.warn("ESL090", apart, statement.keyword, hint=hint)
         return jobs
 
     def _job(self, job: Word) -> str:
@@ -278,7 +277,7 @@ class _Check:
         for job, word in zip(jobs, words, strict=True):
             if job in seen or any(other != job and fnmatch.fnmatchcase(job, other) for other in wide):
                 message = f"the job {word.text[:40]} is in this list twice, by itself or by * or ?"
-                self._findings.add("ESL093", message, word, severity=Severity.WARNING, hint="leave it out")
+                self._findings.warn("ESL093", message, word, hint="leave it out")
             seen.add(job)
 
     def _completeness(
@@ -319,11 +318,10 @@ class _Check:
         ]
         elsewhere = undeclared & (handled | counted), self._lost(self._parsed.recoveries)
         for name, word in _unexplained(idle, *elsewhere):
-            self._findings.add(
+            self._findings.warn(
                 "ESL041",
                 f"the exception {name[:40]} has no recovery step: the task fails when it is raised",
                 word,
-                severity=Severity.WARNING,
                 hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
             )
 
@@ -354,12 +352,11 @@ class _Check:
             if spared == _SHELL or not done or any(_starts_another(step) for step in done):
                 continue
             missing = ", ".join(str(code) for code in sorted(_SHELL - spared))
-            self._findings.add(
+            self._findings.warn(
                 "ESL048",
                 f"EXIT ANY also restarts what ended with {missing.replace(', ', ' or ')}:"
                 " a command that cannot be executed or is not found",
                 any_end,
-                severity=Severity.WARNING,
                 hint=f"write EXIT ANY EXCEPT CODE {missing}; add 2 if the program ends so for wrong options"
                 if not codes
                 else f"add {missing} to its EXCEPT CODE",
@@ -371,12 +368,11 @@ class _Check:
                 str(code) for code in sorted(_SHELL) if first is not last and _between(first, code, last)
             ]
             if meant:
-                self._findings.add(
+                self._findings.warn(
                     "ESL048",
                     f"EXIT CODE {first.text}-{last.text} also restarts what ended with {' or '.join(meant)}:"
                     " a command that cannot be executed or is not found",
                     Range(first.start, last.end),
-                    severity=Severity.WARNING,
                     hint="write 1-125, 128-255, or EXIT ANY EXCEPT CODE 126, 127",
                 )
 

@@ -26,24 +26,13 @@ class DetectionCheck:
         self._patterns = PatternCheck()
         self.findings = source.findings
 
-    def warn(self, code: str, message: str, word: Word, hint: str) -> None:
-        """Add a warning about a word of the detection.
-
-        Args:
-            code: a code of ``diagnostics.CODES``.
-            message: the warning, one sentence.
-            word: the word that the warning points at.
-            hint: what to write in its place.
-        """
-        self.findings.add(code, message, word, severity=Severity.WARNING, hint=hint)
-
     def twice(self, word: Word) -> None:
         """Add a warning about something that is listed twice.
 
         Args:
             word: the last word of the list.
         """
-        self.warn("ESL093", "this list has something twice", word, "leave one of the two out")
+        self.findings.warn("ESL093", "this list has something twice", word, "leave one of the two out")
 
     def count(self, form: Form, what: str) -> int:
         """Return the number of times that a detection asks for, 1 where it has no number.
@@ -112,11 +101,10 @@ class DetectionCheck:
         seen: set[tuple[str, bool]] = set()
         for written, pattern in zip(form.patterns, patterns, strict=True):
             if pattern is not None and (pattern.text, pattern.regex) in seen:
-                self.findings.add(
+                self.findings.warn(
                     "ESL055",
                     "the pattern is listed twice",
                     written.text,
-                    severity=Severity.WARNING,
                     hint="for the same pattern several times, use RECURRING",
                 )
             if pattern is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whesl.language.compiler.syntax import Word, unquote
-from whesl.language.diagnostics import Findings, Severity
+from whesl.language.diagnostics import Findings
 
 MAX_COUNT = 2**31 - 1
 MAX_SEVERITY = 7  # Flux RFC 21
@@ -90,20 +90,18 @@ def timeout(findings: Findings, word: Word) -> float | None:
     """
     value = seconds(findings, word, "TIMEOUT")
     if value is not None and value < FLOOR_SECONDS:
-        findings.add(
+        findings.warn(
             "ESL061",
             f"a TIMEOUT below {FLOOR_SECONDS:.0f} s is kept as {FLOOR_SECONDS:.0f} s",
             word,
-            severity=Severity.WARNING,
             hint="times are seconds",
         )
     elif value is not None and value < USUAL_GAP:
-        findings.add(
+        findings.warn(
             "ESL069",
             f"a sound program gives no sign of life for {value:g} s, too: while it starts, computes, or fills"
             " its buffer",
             word,
-            severity=Severity.WARNING,
             hint=f"write the longest gap of the program's output, {USUAL_GAP:g} or more; times are seconds",
         )
     return value
@@ -188,11 +186,10 @@ def unusual(value: float, usual: tuple[float, float]) -> str:
 def _unusual(findings: Findings, word: Word, what: str) -> None:
     passed = unusual(_value(word), _USUAL.get(what, (0, MAX_SECONDS)))
     if passed:
-        findings.add(
+        findings.warn(
             "ESL094",
             f"{what} {_shown(word)} is {passed}: hardly what is meant",
             word,
-            severity=Severity.WARNING,
             hint=f"times are seconds; for no limit of this kind leave {what} out",
         )
 

@@ -21,7 +21,7 @@ from whesl.language.compiler.operation_signatures import (
 from whesl.language.compiler.quantities import unusual
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
-from whesl.language.diagnostics import Range, Severity
+from whesl.language.diagnostics import Range
 from whesl.language.path_expansion import path_arguments
 from whesl.language.signals import UNHANDLED, signal_names, signal_number
 from whesl.language.spec import OFFERED, Entity, Level, Operation, RecoveryStep, ResourceKind
@@ -97,11 +97,10 @@ class RecoveryCheck:
             and what not in offered
             and what[1] != Operation.CHECKPOINT
         ):
-            self._findings.add(
+            self._findings.warn(
                 "ESL049",
                 f"{entity.value} does not do {what[0]}.{what[1]}",
                 statement.operation,
-                severity=Severity.WARNING,
                 hint=f"it does {one_of(sorted(f'{r}.{o}' for r, o in offered), 'and')}",
             )
         return RecoveryStep(
@@ -127,11 +126,10 @@ class RecoveryCheck:
                 without = "the step cannot be done, and ELSE applies"
                 if placeholder.text in BUILT_IN_PLACEHOLDERS:
                     without = f"the task's own {placeholder.text} is meant; give the group another name"
-                self._findings.add(
+                self._findings.warn(
                     "ESL075",
                     f"not every detection of the exception captures {placeholder.text[:40]}",
                     placeholder,
-                    severity=Severity.WARNING,
                     hint=f"when one that does not raises it, {without}",
                 )
             variable = placeholder.text.isupper() and any(a <= placeholder.start < b for a, b in paths)
@@ -240,20 +238,18 @@ class RecoveryCheck:
             )
             return
         if argument.path and any(_relative(text) for text in ([value] if isinstance(value, str) else value)):
-            self._findings.add(
+            self._findings.warn(
                 "ESL076",
                 f"{argument.name!r} takes an absolute path; with this one the step cannot be done",
                 Range(start, end),
-                severity=Severity.WARNING,
                 hint=f"{argument.name}: {argument.help}",
             )
         if argument.path and isinstance(value, list) and len({*value}) < len(value):
             message = f"{argument.name!r} lists something twice"
-            self._findings.add(
+            self._findings.warn(
                 "ESL093",
                 message,
                 Range(start, end),
-                severity=Severity.WARNING,
                 hint="leave one of the two out",
             )
         problem = _wrong_value(argument, value)
@@ -269,9 +265,7 @@ class RecoveryCheck:
             and (passed := unusual(size, argument.usual))
         ):
             message = f"{where}{argument.name!r} is {passed}: hardly what is meant"
-            self._findings.add(
-                "ESL094", message, Range(start, end), severity=Severity.WARNING, hint=argument.help
-            )
+            self._findings.warn("ESL094", message, Range(start, end), hint=argument.help)
 
 
 def _attempts(arguments: Arguments) -> list[dict[str, Any]]:

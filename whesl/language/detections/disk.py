@@ -41,7 +41,7 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
             return None
         metric = _METRICS[form.keywords[0].text]
         if above < _LEAST[metric]:
-            check.warn(
+            check.findings.warn(
                 "ESL080",
                 f"nearly every file system is fuller than {above * 100:g}%: it is raised at once",
                 form.parts["percent"][0],

@@ -52,7 +52,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
                 signals.append(number)
                 if number in HARMLESS:
                     hint = "write a signal such as SEGV, ABRT, BUS or KILL"
-                    check.warn("ESL095", f"no program is ended by {word.text}", word, hint)
+                    check.findings.warn("ESL095", f"no program is ended by {word.text}", word, hint)
         if len(codes) < len(ranges) or len(signals) < len(form.parts.get("signal", ())):
             return None
         whole = form.keyword("ANY")
@@ -60,7 +60,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
         single = [code for each in codes for code in range(each.first, each.last + 1)]
         if whole is not None and len({*single}) == MAX_EXIT_CODE:
             hint = "leave out the codes after which a restart helps"
-            check.warn("ESL095", "no code is left for which it is raised", whole, hint)
+            check.findings.warn("ESL095", "no code is left for which it is raised", whole, hint)
         if len({*single}) < len(single) or len({*signals}) < len(signals):
             check.twice(form.parts["code" if single else "signal"][-1])
         return ExitDetection(codes=codes, signals=tuple(signals), excluded=excluded, span=span)

@@ -31,7 +31,8 @@ class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"
             return None
         known = kind.lower().replace("_", "-")
         if known in FLUX_TYPES and known != kind:
-            check.warn("ESL095", "types are compared letter by letter", form.texts[0], f'write "{known}"')
+            message = "types are compared letter by letter"
+            check.findings.warn("ESL095", message, form.texts[0], f'write "{known}"')
         return JobExceptionDetection(exception_type=kind, severity=severity, span=span)
 
     def sentence(self) -> str:

@@ -53,10 +53,12 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
         )
         if (not than and promise.broken is Broken.MISSING and _EVERY.fullmatch(path)) or _SPECIAL.match(path):
             hint = "write the names of the files that the task is to leave"
-            check.warn("ESL095", f"{path[:60]!r} is no file that the task leaves", form.texts[0], hint)
+            message = f"{path[:60]!r} is no file that the task leaves"
+            check.findings.warn("ESL095", message, form.texts[0], hint)
         if than and than[0] != path and fnmatchcase(path, than[0]):
             hint = "name only the files that they are made of"
-            check.warn("ESL095", "these files are among those they are compared with", form.texts[1], hint)
+            message = "these files are among those they are compared with"
+            check.findings.warn("ESL095", message, form.texts[1], hint)
         return PromisedDetection(promise=promise, span=span)
 
     def sentence(self) -> str:

@@ -141,7 +141,7 @@ class ProgressDetection(PatternTimerKind, frozen=True, kw_only=True, tag="progre
         group = re.search(rf"\(\?P?<{pattern.captures[0]}>([^()]*)\)", pattern.text)
         if group is not None and not re.search(group[1], _NUMBERS):
             hint = r'put the parentheses around the number, as in "step (\d+)"'
-            check.warn("ESL054", f"no number is ever {group[1]!r}: it never rises", text, hint)
+            check.findings.warn("ESL054", f"no number is ever {group[1]!r}: it never rises", text, hint)
         return ProgressDetection(
             pattern=pattern,
             capture=pattern.captures[0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from whesl.language.compiler import syntax
-from whesl.language.diagnostics import Findings, Severity
+from whesl.language.diagnostics import Findings
 from whesl.language.lint.pattern_index import PatternIndex
 from whesl.language.lint.statements import Watched, all_jobs, apart, same_jobs, same_lines
 from whesl.language.pattern_and_stream_records import Source, Stream
@@ -56,12 +56,11 @@ def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
         reads = fault.reads
         assert reads is not None
         if same_lines(reads.source, signs.source) and same_jobs(fault.exception, life.exception):
-            findings.add(
+            findings.warn(
                 "ESL058",
                 f"{life.exception.name[:40]} takes this text for a sign of life, and"
                 f" {fault.exception.name[:40]} for a fault",
                 written.text,
-                severity=Severity.WARNING,
                 hint="write LOG ... TIMEOUT alone: it is raised when the text does not come",
             )
             return
@@ -75,23 +74,16 @@ def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
         if not each.own or (several or form.keyword("ANY")) is None or form.kind not in ("multiple", "anyOf"):
             continue
         if several is not None and len(texts) == 1:
-            _twice(
-                findings,
-                texts[0][1].text,
-                "a list of one pattern is that pattern",
-                "write LOG or MATCH, or another one",
-            )
+            message, hint = "a list of one pattern is that pattern", "write LOG or MATCH, or another one"
+            findings.warn("ESL055", message, texts[0][1].text, hint)
         for pattern, written in texts:
             others = [p.text for p, _ in texts if p is not pattern and p.text != pattern.text and not p.regex]
             longer = next((text for text in others if pattern.text in text and not pattern.regex), None)
             if longer is not None:
                 what = "one line is enough for both" if several is not None else "the longer one adds nothing"
                 message = f"each line with {longer[:60]!r} has this pattern, too: {what}"
-                _twice(findings, written.text, message, "write a part that only the other line has")
-
-
-def _twice(findings: Findings, word: syntax.Word, message: str, hint: str) -> None:
-    findings.add("ESL055", message, word, severity=Severity.WARNING, hint=hint)
+                hint = "write a part that only the other line has"
+                findings.warn("ESL055", message, written.text, hint)
 
 
 def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:
@@ -115,12 +107,11 @@ def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence
                 continue
             taken = frozenset(pattern for pattern, numbers in included.items() if number in numbers)
             if late.detection.starved(taken):
-                findings.add(
+                findings.warn(
                     "ESL059",
                     f"{late.exception.name[:40]} is never raised so: {first.exception.name[:40]} is, at the"
                     " first such line, and ends the attempt",
                     late.statement.form.patterns[0].text,
-                    severity=Severity.WARNING,
                     hint=f"to count exceptions: EXCEPTION DETECTION {late.exception.name[:40]} EXCEPTION"
                     f" {first.exception.name[:40]} 3 TIMES",
                 )
@@ -141,16 +132,12 @@ def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[
             continue
         if apart(each.exception, counted):
             message = f"{counted.name[:40]} is for other jobs: it never happens to these"
-            _add(findings, word, message, f"name the same jobs in {counted.name[:40]}")
+            findings.warn("ESL084", message, word, f"name the same jobs in {counted.name[:40]}")
             continue
         within = each.statement.form.part("within")
         if within is not None and float(within.text) < _waits(counted, int(word.text)):
-            _add(
-                findings,
-                within,
-                f"{word.text} times take longer: BACKOFF lies between them",
-                "a longer WITHIN",
-            )
+            message = f"{word.text} times take longer: BACKOFF lies between them"
+            findings.warn("ESL084", message, within, "a longer WITHIN")
             continue
         if (
             counted.without_progress
@@ -163,7 +150,9 @@ def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[
             message = (
                 f"{counted.name[:40]} happens {most} times at most: {counted.limit} recoveries are allowed"
             )
-            _add(findings, word, message, f"declare {counted.name[:40]} with LIMIT {times - 1} or more")
+            findings.warn(
+                "ESL084", message, word, f"declare {counted.name[:40]} with LIMIT {times - 1} or more"
+            )
 
 
 def _clauses(
@@ -175,19 +164,17 @@ def _clauses(
             if isinstance(clause, syntax.Limit) and clause.within is not None:
                 if float(clause.within.text) < _waits(exception, exception.limit + 1) + exception.limit:
                     message = f"{exception.limit} recoveries take longer: the limit is never reached"
-                    _add(findings, clause.within, message, "write a longer WITHIN, or leave it out")
+                    findings.warn("ESL084", message, clause.within, "write a longer WITHIN, or leave it out")
             elif isinstance(clause, syntax.Else) and clause.exception is not None:
                 target = exceptions.get(clause.exception.text)
                 if target is not None and apart(exception, target):
                     message = f"{target.name[:40]} is for other jobs: it is not raised for these"
-                    _add(findings, clause.exception, message, f"name the same jobs in {target.name[:40]}")
+                    findings.warn(
+                        "ESL084", message, clause.exception, f"name the same jobs in {target.name[:40]}"
+                    )
 
 
 def _waits(exception: ExceptionSpec, times: int) -> float:
     """Return the least number of seconds between the first and the last of so many failures."""
     waits = (exception.backoff * 2.0 ** min(number, 64) for number in range(min(times - 1, _MOST_WAITS)))
     return sum(min(wait, LONGEST_BACKOFF) for wait in waits)
-
-
-def _add(findings: Findings, word: syntax.Word, message: str, hint: str) -> None:
-    findings.add("ESL084", message, word, severity=Severity.WARNING, hint=hint)

@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from whesl.language.diagnostics import Findings, Severity, Written
+from whesl.language.diagnostics import Findings, Written
 
 
 class Where(Enum):
@@ -288,5 +288,5 @@ def report(findings: Findings, text: str, where: Where, about: Written) -> bool:
     code, message = where.value
     shown = text if where in (Where.NO_LINES, Where.SPACE) else found[0].strip() or found[0]
     shown = shown if shown.isprintable() else ascii(shown)
-    findings.add(code, message.format(shown), about, severity=Severity.WARNING, hint=found[1])
+    findings.warn(code, message.format(shown), about, hint=found[1])
     return True

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from whesl.language.compiler import syntax
-from whesl.language.compiler.syntax import Word
-from whesl.language.diagnostics import Findings, Range, Severity
+from whesl.language.diagnostics import Findings
 from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import Done, Watched, value_range
@@ -51,11 +50,10 @@ def _shared_file(findings: Findings, watched: Watched) -> None:
     jobs = watched.exception.jobs
     several = len(jobs) > 1 or bool(_WILD & set(jobs[0]))
     if several and path.startswith(("/", "~", "$")) and not any(name in path for name in _OF_A_JOB):
-        findings.add(
+        findings.warn(
             "ESL082",
             "one file for several jobs: what one of them writes is judged as a line of each",
             source.path,
-            severity=Severity.WARNING,
             hint="write a path that is relative to each job's directory, or one with $SLURM_JOB_ID",
         )
 
@@ -77,11 +75,12 @@ def _not_expanded(findings: Findings, watched: Watched) -> None:
         reported = any(notations.report(findings, path, kind, word) for kind in kinds)
         if not reported and read and _EVERY.fullmatch(path):
             message = f"{path!r} is every file of the directory, data and what others write there, too"
-            _warn(findings, word, message, "write a part of the name that only the log has, as in *.log")
+            hint = "write a part of the name that only the log has, as in *.log"
+            findings.warn("ESL091", message, word, hint)
     promise = watched.detection.promised()
     if promise is not None and promise.than == promise.path:
         message = "no file is older than itself: this is never raised"
-        _warn(findings, form.texts[1], message, "name the files that it is made of")
+        findings.warn("ESL091", message, form.texts[1], "name the files that it is made of")
 
 
 def _arguments(findings: Findings, done: Done) -> None:
@@ -94,10 +93,6 @@ def _arguments(findings: Findings, done: Done) -> None:
                 for where in (Where.PATH, *([Where.SPACE] if space else ())):
                     if notations.report(findings, path, where, value_range(written, path)):
                         break
-
-
-def _warn(findings: Findings, word: Word | Range, message: str, hint: str) -> None:
-    findings.add("ESL091", message, word, severity=Severity.WARNING, hint=hint)
 
 
 def _replaced_by_itself(findings: Findings, done: Done) -> None:
@@ -113,11 +108,10 @@ def _replaced_by_itself(findings: Findings, done: Done) -> None:
         if one[: len(other)] != other and other[: len(one)] != one:
             continue
         what = "the same" if one == other else "one below the other"
-        findings.add(
+        findings.warn(
             "ESL079",
             f"'filesystem' and 'defaultpath' are {what}: a full file system is replaced by itself",
             value_range(done.statement.arguments, str(root)),
-            severity=Severity.WARNING,
             hint="filesystem: a directory on another file system, which has room",
         )
         return

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from whesl.language.compiler import syntax
 from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.diagnostics import Findings, Severity
+from whesl.language.diagnostics import Findings
 from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import LEAST, Done, Watched, named
@@ -52,6 +52,7 @@ _OVER = "slurmstepd: error: *** JOB 1234 ON node01 CANCELLED AT 2024-05-01T12:00
 _BRACKETED = re.compile(r"(?<!\\)\[([A-Za-z]{4,})\](?![*+?{])")
 # A word with parentheses, as in a call: those of a regular expression are no part of the text that it finds.
 _CALLED = re.compile(r"(?<![\\\w])\w{2,}\((?!\?)[\w ,=-]*\)(?![*+?{])")
+_QUOTED = re.compile(r"(?<=.)(?:\bb|(?<!\w))(['\"])\S.*?\1")  # a value in quotes behind other words
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")  # start of a path with backslashes
 
 
@@ -82,7 +83,7 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
                 is_ = "has a group for its parentheses" if call is not None else "is any one of these letters"
                 hint = f"write LOG for a text as it stands, or {re.escape(meant)}"
                 message = f"{meant} {is_} in a regular expression"
-                findings.add("ESL056", message, written.text, severity=Severity.WARNING, hint=hint)
+                findings.warn("ESL056", message, written.text, hint=hint)
                 continue
             if not each.detection.timed and not _everything(findings, pattern, written):
                 _restart(findings, each, pattern, written, done)
@@ -97,11 +98,10 @@ def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternTex
     found = [line for line in _ORDINARY if found_in(pattern, line)]
     if not found or (len(found) < (_MOST if short else len(_ORDINARY)) and len(text) > 1):
         return False
-    findings.add(
+    findings.warn(
         "ESL056",
         f"lines of a sound program have this pattern, as in {found[0].strip()!r}",
         written.text,
-        severity=Severity.WARNING,
         hint="write a part of the line that tells the fault; for any output at all, use SILENCE",
     )
     return True
@@ -112,12 +112,13 @@ def _notations(findings: Findings, watched: Watched, pattern: Pattern, written: 
     text = syntax.unquote(written.text, regex=pattern.regex)
     promised = watched.detection.promised() is not None
     awaited = [Where.SIGN] if watched.detection.timed else [Where.SUCCESS] if promised else []
+    if not pattern.regex:  # the repr of a value has such signs in its quotes
+        text = _QUOTED.sub(lambda part: part[0].replace("\\", "/"), text)
     if not pattern.regex and "\\n" in text:
-        findings.add(
+        findings.warn(
             "ESL057",
             "LOG finds a text as it stands: \\n is a backslash and an n here",
             written.text,
-            severity=Severity.WARNING,
             hint="lines are searched without their ends; for texts on several lines use MULTIPLE",
         )
         return True
@@ -140,21 +141,19 @@ def _restart(
     for arguments in own:
         for text in (*_texts(arguments.get("command")), *_texts(arguments.get("environment"))):
             if named(pattern) >= LEAST and found_in(pattern, text):
-                findings.add(
+                findings.warn(
                     "ESL083",
                     f"the restarted program is given {text[:60]!r}: when it prints that, it is ended again",
                     written.text,
-                    severity=Severity.WARNING,
                     hint="write a part of the line that only the fault prints",
                 )
                 return
     if found_in(pattern, _OVER) and not found_in(pattern, _OVER.partition(" DUE")[0]):
         if watched.in_vain(over=True):
-            findings.add(
+            findings.warn(
                 "ESL048",
                 "no time is left in a job that prints this: nothing can be started in it again",
                 written.text,
-                severity=Severity.WARNING,
                 hint='let SCHEDULER do JOB.REPLACE with more "time", or take a checkpoint before the end',
             )
         return
@@ -162,15 +161,14 @@ def _restart(
     if line is not None and not pattern.regex and named(pattern) >= LEAST and watched.in_vain(over=False):
         message = f"a restart helps nothing against this: {line!r}"
         hint = "leave this out, or let JOB.ADD or JOB.REPLACE change what is missing"
-        findings.add("ESL048", message, written.text, severity=Severity.WARNING, hint=hint)
+        findings.warn("ESL048", message, written.text, hint=hint)
         return
     line = next((line for line in _RESTARTS if found_in(pattern, line)), None)
     if line is not None and watched.exception.steps and named(pattern) >= LEAST:
-        findings.add(
+        findings.warn(
             "ESL083",
             f"a restart prints this pattern itself: {line!r}",
             written.text,
-            severity=Severity.WARNING,
             hint="write what the fault itself prints; for lost nodes use NODE DOWN, for exits EXIT",
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from whesl.language.compiler import syntax
-from whesl.language.diagnostics import Findings, Range, Severity
+from whesl.language.diagnostics import Findings
 from whesl.language.lint import notations
 from whesl.language.lint.notations import Where
 from whesl.language.lint.statements import Done, Watched, value_range
@@ -45,24 +45,19 @@ def check(
             continue
         same = each.exception.name, msgspec.structs.replace(each.detection, span=_NOWHERE)
         if same in seen:
-            _warn(
-                findings,
-                "ESL093",
-                "this detection is written twice",
-                each.statement.exception,
-                "leave it out",
-            )
+            message = "this detection is written twice"
+            findings.warn("ESL093", message, each.statement.exception, "leave it out")
         seen.add(same)
         form = each.statement.form
         if form.kind == "predicted" and form.texts:
             notations.report(findings, syntax.unquote(form.texts[0]), Where.NODE, form.texts[0])
         vain = each.detection.in_vain()
         if vain is not None and each.in_vain(over=vain.over):
-            _warn(findings, "ESL048", vain.reason, each.statement.exception, vain.hint)
+            findings.warn("ESL048", vain.reason, each.statement.exception, vain.hint)
         types = [syntax.unquote(word) for word in form.texts if each.detection.hears_manager]
         if each.exception.raises is not None and each.exception.raises.exception_type in types:
             hint = "give RAISE a type of its own"
-            _warn(findings, "ESL095", "what RAISE has raised is not detected again", form.texts[0], hint)
+            findings.warn("ESL095", "what RAISE has raised is not detected again", form.texts[0], hint)
     predicted = {
         each.exception.name for each in watched if each.statement.form.kind in ("predicted", "external")
     }
@@ -90,11 +85,11 @@ def _order(findings: Findings, exception: ExceptionSpec, steps: Sequence[Done], 
             )
             if same or once:
                 message = "a step before does the same, or what this one overwrites"
-                _warn(findings, "ESL093", message, second.statement.operation, "leave one of them out")
+                findings.warn("ESL093", message, second.statement.operation, "leave one of them out")
                 return
         elif same if of_files else {one.operation, other.operation} <= _EXCLUSIVE:
             message = "a step before has done the opposite, or given up what this one is about"
-            _warn(findings, "ESL095", message, second.statement.operation, "leave one of them out")
+            findings.warn("ESL095", message, second.statement.operation, "leave one of them out")
             return
     ended = bool(exception.detections) and all(each.of_ends for each in exception.detections)
     for each in steps:
@@ -102,10 +97,10 @@ def _order(findings: Findings, exception: ExceptionSpec, steps: Sequence[Done], 
             message = "nothing here is raised before a failure"
             hint = "leave BEFORE FAILURE out, or add EXCEPTION DETECTION ... PREDICTED"
             assert each.statement.before is not None
-            _warn(findings, "ESL095", message, each.statement.before, hint)
+            findings.warn("ESL095", message, each.statement.before, hint)
         if ended and each.step.operation == Operation.CHECKPOINT:
             message = "the program has ended when this is raised: it can write no checkpoint"
-            _warn(findings, "ESL095", message, each.statement.operation, "leave JOB.CHECKPOINT out")
+            findings.warn("ESL095", message, each.statement.operation, "leave JOB.CHECKPOINT out")
 
 
 def _arguments(findings: Findings, done: Done, exception: ExceptionSpec | None) -> None:
@@ -117,14 +112,10 @@ def _arguments(findings: Findings, done: Done, exception: ExceptionSpec | None) 
         notations.report(findings, text, where, value_range(written, text))
     for code, odd, message, hint in _ODD:
         for text in odd(given)[:1]:
-            _warn(findings, code, message.format(text), value_range(written, text), hint)
+            findings.warn(code, message.format(text), value_range(written, text), hint)
     if many := _many_attempts(given, exception):
         hint = f"declare the exception with LIMIT {len(_attempts(given))}"
-        _warn(findings, "ESL084", many, value_range(written, "attempts"), hint)
-
-
-def _warn(findings: Findings, code: str, message: str, about: syntax.Word | Range, hint: str) -> None:
-    findings.add(code, message, about, severity=Severity.WARNING, hint=hint)
+        findings.warn("ESL084", many, value_range(written, "attempts"), hint)
 
 
 def _texts(given: Mapping[str, Any]) -> Iterator[tuple[str, Where]]:

@@ -208,7 +208,7 @@ def _script(step: study.StudyStep, found: study.Study) -> str:
     """Return the script that Maestro makes of a step, but for its launcher."""
     asked = {"nodes": step.run.get("nodes"), "time": step.run.get("walltime")}
     lines = [f"#SBATCH --{name}={value}" for name, value in asked.items() if value]
-    text = str(step.run.get("cmd") or "")
+    text = str(step.run.get("cmd") or "").replace("$(SPECROOT)", str(Path(found.path).absolute().parent))
     command = _TOKEN.sub(lambda token: "${" + re.sub(r"\W", "_", token[1]) + "}", text)
     return "\n".join([f"#!{found.shell}", *(lines if found.scheduler == "slurm" else ()), command, ""])
 
