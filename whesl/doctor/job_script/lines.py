@@ -271,7 +271,7 @@ def _traceback(script: JobScript, pattern: Pattern) -> tuple[Sample, ...]:
     if name is None or not script.python:
         return ()
     lines = ("Traceback (most recent call last):", f"{name[0]}: ")
-    return tuple(Sample(line, line, script.python[0].command, False, None, True) for line in lines)
+    return tuple(Sample(line, line, script.python[0].command, False, None) for line in lines)
 
 
 def _exclude(one: Sample, other: Sample) -> bool:

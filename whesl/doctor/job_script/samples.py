@@ -37,7 +37,7 @@ class Sample(NamedTuple):
         command: the command that prints it.
         always: whether it is printed in each sound run.
         loop: the loop that prints it again and again.
-        of_python: whether a Python program prints it, and not the shell.
+        fixed: the part of the line that is the same in each run: what stands before the first value.
         stderr: whether a Python program prints it on standard error.
     """
 
@@ -46,13 +46,8 @@ class Sample(NamedTuple):
     command: Command
     always: bool
     loop: Loop | None
-    of_python: bool = False
+    fixed: str = ""
     stderr: bool = False
-
-    @property
-    def fixed(self) -> str:
-        """The part of the line that is the same in each run: what stands before the first value."""
-        return self.text if self.of_python else _VALUES.split(self.written)[0]
 
     @property
     def stream(self) -> str:
@@ -85,7 +80,8 @@ def samples(commands: Sequence[Command], script: str, sources: Sequence[Source])
                 line = _formatted(command.words[1:])
             for part in re.split(r"\\n|\n", line):
                 counted = _counted(part, command.place.loop)
-                yield Sample(counted, filled(counted), command, command.place.always, command.place.loop)
+                place, fixed = command.place, _VALUES.split(part)[0]
+                yield Sample(counted, filled(counted), command, place.always, place.loop, fixed)
     for source in sources:
         command = source.command
         # Of several processes or threads it is not known how often they print, and in what time.
@@ -210,7 +206,7 @@ def _printed(
         written, text, to = _said(child, log) if isinstance(child, ast.Call) else ("", "", "")
         if isinstance(child, ast.Call) and to in (_STDOUT, "sys.stderr"):
             shown = not _LOGGED.fullmatch(ast.unparse(child.func))  # a level can hide what is logged
-            yield Sample(written, text, command, sure and shown, loop, True, to != _STDOUT)
+            yield Sample(written, text, command, sure and shown, loop, text, to != _STDOUT)
         yield from _printed(child, command, log, sure, around)
 
 
