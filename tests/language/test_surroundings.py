@@ -18,6 +18,7 @@ from whesl.doctor.rules_on_this_host import Surroundings
 from whesl.language.path_expansion import expanded
 from whesl.language.spec import Spec
 from whesl.model.workflow import Task, Workflow
+from whesl.runtime.locking.lock_scope import Mount
 from whesl.runtime.wire.messages import RegisterWorkflow, Reply
 
 HEADER = corpus.HEADER.replace(' HANDLER "own.handler"', "")
@@ -98,8 +99,13 @@ def test_file_systems(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_quota_where_there_are_none(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for without, codes in ((True, ["ESL081"]), (False, [])):
-        monkeypatch.setattr("whesl.doctor.rules_on_this_host.without_quotas", lambda _, none=without: none)
+    for kind, options, codes in (
+        ("tmpfs", {"rw"}, ["ESL081"]),
+        ("tmpfs", {"rw", "usrquota"}, []),
+        ("ext4", {"rw"}, []),
+    ):
+        here = Mount("/", kind, frozenset(options))
+        monkeypatch.setattr("whesl.doctor.rules_on_this_host.mount_of", lambda _, here=here: here)
         found = check(place, capsys, f'{DETECT}QUOTA "$DATA" ABOVE 90%')
         assert [each["code"] for each in found] == codes
 

@@ -20,7 +20,8 @@ from whesl.language.spec import Entity, ExceptionSpec, Operation, RecoveryStep, 
 from whesl.managers.workflow.port import spare_step
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
-from whesl.runtime.detect.disk_usage import read_usage, without_quotas
+from whesl.runtime.detect.disk_usage import read_usage
+from whesl.runtime.locking.lock_scope import mount_of
 from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.recovery_plan import RecoveryError
 
@@ -185,7 +186,7 @@ class Surroundings:
             message = f"there is no {place} here: nothing is measured"
             hint = "write a directory on the file system that is meant"
             yield self._finding("ESL081", message, hint, detection.span, path)
-        elif metric is DiskMetric.QUOTA and without_quotas(there[0]):
+        elif metric is DiskMetric.QUOTA and _without_quotas(there[0]):
             message = f"{place} is in memory here, and has no quotas: nothing is ever raised"
             yield self._finding("ESL081", message, f'write DISK "{path}" ABOVE', detection.span, path)
         elif metric is not DiskMetric.QUOTA:  # the commands of quotas may take seconds
@@ -403,6 +404,12 @@ def _device(path: str) -> int | None:
     """Return the device of a directory that is there, or is to be made in one; None where it is not known."""
     parents = [each for each in (Path(path), Path(path).parent) if each != each.parent and each.is_dir()]
     return parents[0].stat().st_dev if path.startswith("/") and parents else None
+
+
+def _without_quotas(path: str) -> bool:
+    """Whether a path is on a file system in memory that was mounted without limits for users."""
+    mount = mount_of(path)
+    return mount.kind in ("tmpfs", "ramfs") and not any("quota" in option for option in mount.options)
 
 
 def _near(path: Path) -> str:

@@ -14,10 +14,8 @@ from whesl.runtime.detect.disk_usage import (
     quota_rows,
     read_usage,
     space_fraction,
-    without_quotas,
 )
 from whesl.runtime.detect.filesystem_type import LUSTRE
-from whesl.runtime.locking.lock_scope import Mount
 
 QUOTA_LISTING = """\
 Disk quotas for user ada (uid 1000):
@@ -98,8 +96,7 @@ def test_quota_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CouldNotObserveError, match="not on PATH"):
         read_usage(str(tmp_path), DiskMetric.QUOTA)
-    here = Mount("/", "ext4", frozenset(), "/dev/sda1")
-    monkeypatch.setattr(disk_usage, "mount_of", lambda _: here)
+    monkeypatch.setattr(disk_usage, "mount_source", lambda _: "/dev/sda1")
     # Over quota, the command's own status is a failure.
     fake(tmp_path, "quota", "echo '/dev/sda1 11000* 10000 12000 0 5 0 0 0'; exit 1")
     assert read_usage(str(tmp_path), DiskMetric.QUOTA).fraction == 1.1
@@ -126,14 +123,3 @@ def test_lustre_asks_lfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(disk_usage, "magic_of", lambda _: LUSTRE)
     assert read_usage(str(tmp_path), DiskMetric.QUOTA).fraction == 0.99
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "without"),
-    [("tmpfs", {"rw"}, True), ("tmpfs", {"rw", "usrquota"}, False), ("ext4", {"rw"}, False)],
-)
-def test_file_systems_in_memory_have_no_quotas(
-    monkeypatch: pytest.MonkeyPatch, kind: str, options: set[str], without: bool
-) -> None:
-    monkeypatch.setattr(disk_usage, "mount_of", lambda _: Mount("/", kind, frozenset(options)))
-    assert without_quotas("/dev/shm") is without

@@ -14,10 +14,9 @@ import pytest
 
 from tests.processes import nothing_left_open
 from whesl.runtime.detect import tail
-from whesl.runtime.detect.filesystem_type import magic_of
+from whesl.runtime.detect.filesystem_type import magic_of, mount_source
 from whesl.runtime.detect.followed_file import FASTEST, Chunk
 from whesl.runtime.detect.tail import SAFETY, SLOWEST, Tailer
-from whesl.runtime.locking.lock_scope import mount_of
 
 DEADLINE = 60.0  # seconds that a test waits for what must come
 
@@ -402,4 +401,4 @@ def test_magic_and_mounts(tmp_path: Path) -> None:
     assert magic_of("/proc") == 0x9FA0
     with pytest.raises(OSError, match="No such file"):
         magic_of(str(tmp_path / "none"))
-    assert mount_of("/proc/self").source == "proc"
+    assert mount_source("/proc/self") == "proc"

@@ -18,8 +18,7 @@ from pathlib import Path
 
 from whesl.language.detections.base import DiskMetric, Usage
 from whesl.model.errors import CouldNotObserveError
-from whesl.runtime.detect.filesystem_type import LUSTRE, magic_of
-from whesl.runtime.locking.lock_scope import mount_of
+from whesl.runtime.detect.filesystem_type import LUSTRE, magic_of, mount_source
 
 COMMAND_LIMIT = 5.0  # seconds for one quota command
 _COLUMNS = (
@@ -121,12 +120,6 @@ def read_usage(path: str, metric: DiskMetric, *, real_path: str | None = None) -
     return Usage(path=path, metric=metric, fraction=fraction)
 
 
-def without_quotas(path: str) -> bool:
-    """Whether a path is on a file system in memory that was mounted without limits for users."""
-    mount = mount_of(path)
-    return mount.kind in ("tmpfs", "ramfs") and not any("quota" in option for option in mount.options)
-
-
 def _existing(path: str) -> str:
     """Return the nearest directory above a path that does not exist yet."""
     place = Path(path).absolute()
@@ -144,7 +137,7 @@ def _read_quota(place: str) -> float | None:
         user = pwd.getpwuid(os.getuid()).pw_name
         return quota_fraction(quota_rows(_ask("lfs", "quota", "-q", "-u", user, place)[0]))
     said, complaint = _ask("quota", "-w", "-p")
-    rows = quota_rows(said, mount_of(place).source or None)
+    rows = quota_rows(said, mount_source(place))
     if not rows and not complaint:
         return 0.0  # the command answered without a limit of this user on this file system
     return quota_fraction(rows)

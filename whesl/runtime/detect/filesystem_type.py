@@ -6,6 +6,8 @@ import ctypes
 import os
 from functools import cache
 
+import psutil
+
 LUSTRE = 0x0BD00BD0
 # Magic numbers (statfs(2), linux/magic.h, and the vendors' clients) of file systems on which inotify does not
 # report writes of other machines.
@@ -54,3 +56,14 @@ def magic_of(place: str | int) -> int:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), place)
     return int(buffer[0]) & 0xFFFFFFFF
+
+
+def mount_source(path: str) -> str | None:
+    """Return the device or ``server:path`` of the mount that contains a path; None when it is not listed."""
+    real = os.path.realpath(path)
+    best: tuple[int, str] | None = None
+    for part in psutil.disk_partitions(all=True):
+        inside = part.mountpoint == "/" or real == part.mountpoint or real.startswith(part.mountpoint + "/")
+        if inside and (best is None or len(part.mountpoint) >= best[0]):
+            best = (len(part.mountpoint), part.device)
+    return best[1] if best else None

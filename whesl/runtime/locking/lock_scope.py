@@ -34,16 +34,12 @@ class Scope(str, Enum):
 
 
 class Mount:
-    """A mount: the file system's type, the options of mount and file system, the mount point, and the source.
+    """A mount: the file system's type, the options of mount and file system, and the mount point."""
 
-    The source is the device or ``server:path``; "" where it is not known.
-    """
-
-    def __init__(self, point: str, kind: str, options: frozenset[str], source: str = "") -> None:
+    def __init__(self, point: str, kind: str, options: frozenset[str]) -> None:
         self.point = point
         self.kind = kind
         self.options = options
-        self.source = source
 
     @property
     def scope(self) -> Scope:
@@ -82,7 +78,7 @@ def mount_of(path: str, mountinfo: str | None = None) -> Mount:
         # A later mount at the same place hides an earlier one.
         if _below(path, point) and len(point) >= len(best.point):
             options = frozenset((*words[5].split(","), *(about[2].split(",") if len(about) > 2 else ())))
-            best = Mount(point, about[0], options, _plain(about[1]) if len(about) > 1 else "")
+            best = Mount(point, about[0], options)
     return best
 
 
