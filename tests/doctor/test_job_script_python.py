@@ -128,6 +128,7 @@ def test_steps_are_held_against_a_python_program(
         ("timeout 60 python3 sim.py", "import sys\nsys.exit(3)", "EXIT CODE 124", None),
         ("python3 sim.py || exit $(($? + 9))", "import sys\nsys.exit(3)", "EXIT CODE 12", None),
         ("cat conf.yaml\nsrun ./a", "", 'LOG "solution diverged" stdout', "ESL083"),
+        ("srun ./a\ncat conf.yaml", "", 'LOG "solution diverged" stdout', None),
         ("cat conf.yaml > copy\nsrun ./a", "", 'LOG "solution diverged" stdout', None),
         ("sed s/a/b/ in > conf.yaml\ncat conf.yaml", "", 'LOG "solution diverged" stdout', None),
         ("cat conf.yaml\nsrun ./a", "", 'LOG "Solution diverged" stdout', None),

@@ -109,8 +109,9 @@ class JobScript:
 
     @functools.cached_property
     def shown(self) -> list[str]:
-        """The files that it prints on its standard output in each run, as they are before it."""
-        cats = [x for x in self.always if x.name == "cat" and not x.place.captured]
+        """The files that it prints on its standard output before any program can have written them."""
+        before = itertools.takewhile(lambda each: not each.program, self.commands)
+        cats = [x for x in before if x.name == "cat" and x.place.always and not x.place.captured]
         files = [word for x in cats if x.place.output.stdout == Sink(OWN[0]) for word in x.words[1:]]
         return [each for each in files if re.fullmatch(r"[\w./-]+", each) and each not in self.facts.written]
 
