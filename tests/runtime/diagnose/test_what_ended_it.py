@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.runtime.diagnose.logs import told, why
+from whesl.runtime.diagnose.diagnosing import diagnose_files
 from whesl.runtime.diagnose.diagnosis_records import Accounting
 from whesl.runtime.diagnose.vocabulary import Outcome
 
@@ -465,3 +468,18 @@ def test_slurm_s_own_directory_that_it_does_without_is_no_trouble() -> None:
     also = "slurmstepd: error: Setting TMPDIR to /tmp\n"
     assert why(line + also + STEPS).outcome is not Outcome.FAILED
     assert why(line + also + "solver: Permission denied: '/x/a'\n").outcome is Outcome.FAILED
+
+
+def test_a_message_that_is_known_to_be_harmless_is_not_guessed_to_be_the_cause(tmp_path: Path) -> None:
+    """A line that is unlike all others, with a word of an end some lines below it."""
+    log = tmp_path / "job.out"
+    ending = "the last part is incomplete\n"
+    for line, outcome in (
+        (
+            "140 xla_bridge.py:120] Unable to initialize backend 'rocm': the platform is not found",
+            "unknown",
+        ),
+        ("x 140 bridge.py:120] the platform is not found in the table: the option lacks a value", "failed"),
+    ):
+        log.write_text(f"{STEPS}{line}\n{ending}")
+        assert diagnose_files([str(log)]).outcome.value == outcome

@@ -7,6 +7,7 @@ paths, which is also the first step of log template miners. drain3's templates s
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -14,8 +15,9 @@ from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import clean, form
 from whesl.runtime.diagnose.outliving_words import warns
-from whesl.runtime.diagnose.prepared_knowledge import words
+from whesl.runtime.diagnose.prepared_knowledge import prepared, words
 from whesl.runtime.diagnose.progress import NO_DIGITS
+from whesl.runtime.diagnose.vocabulary import Role
 
 SHOWN = 10
 _NEAR = 5  # lines after a line of trouble in which a program says that it ends, unless it does so last
@@ -57,7 +59,7 @@ def trouble(
     for number, text in rare:
         cleaned = clean(text)
         found = topic(cleaned.text)
-        if found is None or warns(cleaned):
+        if found is None or warns(cleaned) or _harmless(text) or _harmless(cleaned.text):
             continue
         says_so = words("trouble").search(cleaned.text)
         if says_so or found.cause_class is not CauseClass.INPUT:
@@ -66,3 +68,8 @@ def trouble(
             badly = any(words("ends-badly").search(each) and not warns(clean(each)) for each in after)
             return (number, text, found) if badly else None
     return None
+
+
+def _harmless(text: str) -> bool:
+    known = (entry for entry in prepared().entries if entry.role is Role.HARMLESS)
+    return any(re.search(expression, text) for entry in known for expression in entry.match)

@@ -8,15 +8,10 @@ from collections.abc import Sequence
 from whesl.runtime.diagnose.labels import Cleaned, clean, form, is_warning
 from whesl.runtime.diagnose.prepared_knowledge import words
 
-# A command that a shell with -x, or an interpreter, prints before it runs it.
-_ECHO = re.compile(r"^(?:\++|>) +(?!(?i:error|fatal|failed|stop|abort\w*)(?![\w(]))[\w.$/(#]")
 _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
 _FATAL = re.compile(r"(?i)\W*fatal\b")
 SOON = 6  # greatest number of lines between a failed try and these words
-# The end of a warning of Python's, and its beginning: a record of several lines may stand between them.
-_PYTHON_WARNED = re.compile(r"^\s+warnings\.warn\(")
-_PYTHON_WARNS = re.compile(r":\d+: \w*Warning: ")
 _NO_NUMBER = re.compile(r"(?i)(?<![\w.])[-+]?(?:nan|inf)(?![\w.])")
 _RANK = re.compile(r"(?i)\brank")
 # The label of a logger: what stands before the level, and the name of the logger behind it.
@@ -37,7 +32,7 @@ def warns(line: Cleaned) -> bool:
     """Whether a line is marked as a warning, tells of no trouble, or says that the program goes on."""
     if is_warning(line.level) or (words("warns").search(line.text) and not _FATAL.match(line.text)):
         return True
-    return any(w.search(line.text) for w in (words("goes-on"), words("no-trouble"), _ECHO))
+    return any(w.search(line.text) for w in (words("goes-on"), words("no-trouble")))
 
 
 def raised(line: Cleaned, above: str, stack: bool) -> bool:
@@ -71,9 +66,9 @@ def passes_over(text: str, following: Sequence[str]) -> bool:
         following: the lines below it.
     """
     for line in following:
-        if _PYTHON_WARNED.match(line):
+        if words("python-warned").search(line):
             return True
-        if _PYTHON_WARNS.search(line):
+        if words("python-warns").search(line):
             break
     own = clean(text)
     if _NO_NUMBER.search(own.text) and not _RANK.search(own.text):

@@ -49,8 +49,6 @@ _TRACEBACK = 20  # greatest number of lines from a traceback's head to its excep
 # The head of a record that warns, and the beginnings of its further lines.
 _WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
 _FURTHER = (b"  ", b"- ")
-# A warning of Python's that goes on in the line below, which is not the line of a launcher.
-_WARNING_HEAD = re.compile(r"\b[A-Z]\w*Warning: .*:\s*$")
 _RECORD = 8  # greatest number of lines of such a record
 _PLAIN_WORD = re.compile(r"[a-z]+")  # such as "the" or "connection", and not the name of a file
 _FRAME = re.compile(r'\s*File ".*", line \d+')
@@ -284,7 +282,7 @@ class Scanner:
             self._record = (line + _TRACEBACK, *self._record[1:])
         elif (
             below_a_warning
-            or (_WARNING_HEAD.search(previous) and words("launcher").search(text) is None)
+            or (words("warning-head").search(previous) and words("launcher").search(text) is None)
             or (stack and (goes_on(previous) or words("logged-low").search(previous)))
         ):
             self._caught = line
