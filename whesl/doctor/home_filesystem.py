@@ -183,10 +183,8 @@ def _scratch() -> Iterator[Path]:
 
 
 def _place() -> Path:
-    place = home_path()
-    while not place.is_dir() and place != place.parent:
-        place = place.parent
-    return place
+    home = home_path()
+    return next(place for place in (home, *home.parents) if place.is_dir() or place == place.parent)
 
 
 def _finding(name: str, state: State, detail: str, advice: str = "") -> Finding:

@@ -87,9 +87,7 @@ def home_path() -> Path:
 def home() -> list[Finding]:
     """Look at the WHESL home: its mode, its file system, its room."""
     path = home_path()
-    present = path
-    while not present.exists() and present != present.parent:
-        present = present.parent
+    present = next(place for place in (path, *path.parents) if place.exists() or place == place.parent)
     advice = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
     if problem := _private(path) if present == path else _makeable(path, present):
         return one(State.FAILED, *problem)

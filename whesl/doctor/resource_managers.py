@@ -106,14 +106,14 @@ def local() -> list[Finding]:
 
 def launchers() -> list[Finding]:
     """Look at the launchers of parallel programs, such as srun and mpirun."""
-    found = []
+    found: list[Finding] = []
     for name in ("srun", "pbsdsh"):
         if there := shutil.which(name):
-            found.append(Finding(name=name, state=State.OK, detail=there))
+            found += one(State.OK, there, name=name)
     for name in ("mpirun", "mpiexec"):
         answer = ask(name, "--version")
         if answer is not None:
-            found.append(_mpi(name, answer))
+            found += _mpi(name, answer)
     if not found and not shutil.which("flux"):
         detail = "neither srun nor mpirun is on PATH: programs run on one node only"
         advice = "load the MPI module that your program was built with"
@@ -134,21 +134,15 @@ def flavour(text: str) -> str:
     return next((name for name, words in _FLAVOURS if any(word in lowered for word in words)), "")
 
 
-def _mpi(name: str, answer: Answer) -> Finding:
+def _mpi(name: str, answer: Answer) -> list[Finding]:
     text = answer.output + answer.error
     kind = flavour(text)
     if answer.why and not kind:
-        return Finding(
-            name=name,
-            state=answer.bad,
-            detail=answer.why,
-            advice="does the MPI module fit the one that the program was built with?",
-        )
+        advice = "does the MPI module fit the one that the program was built with?"
+        return one(answer.bad, answer.why, advice, name=name)
     numbers = [word for word in text.replace(",", " ").split() if word[:1].isdigit() and "." in word]
-    return Finding(
-        name=name,
-        state=State.OK if kind else State.WARN,
-        version=numbers[0] if numbers else "",
-        detail=kind or "of no known MPI",
-        advice="" if kind else "nodes that are lost may stay in its host list; prefer srun or flux run",
-    )
+    version = numbers[0] if numbers else ""
+    if kind:
+        return one(State.OK, kind, version=version, name=name)
+    advice = "nodes that are lost may stay in its host list; prefer srun or flux run"
+    return one(State.WARN, "of no known MPI", advice, version=version, name=name)

@@ -356,26 +356,23 @@ class Surroundings:
         file = span.file if span is not None and span.file else str(self._file)
         lines = self._lines.get(file, [])
         numbers = range(span.line, span.end_line + 1) if span is not None else range(1, len(lines) + 1)
-        for quoted in (f'"{said}"', said):
-            for number in numbers:
-                at = lines[number - 1].find(quoted) if number <= len(lines) else -1
-                if at >= 0:
-                    return _warning(code, message, hint, file, number, at + 1, at + 1 + len(quoted))
-        line = span.line if span is not None else 1
-        return _warning(code, message, hint, file, line, 1, 2)
-
-
-def _warning(code: str, message: str, hint: str, file: str, line: int, column: int, end: int) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING,
-        code=code,
-        message=message,
-        hint=hint,
-        file=file,
-        line=line,
-        column=column,
-        end_column=end,
-    )
+        numbered = [(number, lines[number - 1]) for number in numbers if number <= len(lines)]
+        places = (
+            (n, text, quoted) for quoted in (f'"{said}"', said) for n, text in numbered if quoted in text
+        )
+        default = (span.line if span is not None else 1, "", "")
+        line, text, quoted = next(places, default)
+        column = text.find(quoted) + 1
+        return Diagnostic(
+            severity=Severity.WARNING,
+            code=code,
+            message=message,
+            hint=hint,
+            file=file,
+            line=line,
+            column=column,
+            end_column=column + (len(quoted) or 1),
+        )
 
 
 def _handlers(spec: Spec) -> list[str]:

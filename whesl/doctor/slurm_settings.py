@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask, one
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.releases import Ability, release
 from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
@@ -38,7 +38,7 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
     kept = settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
     running = release(settings.get("SLURM_VERSION", "")) or (0, 0)
     changed = kept or Ability.CHANGES_AFTER_RESIZE.of(running)
-    found = [_accounting(settings["AccountingStorageType"], changed=changed)]
+    found = _accounting(settings["AccountingStorageType"], changed=changed)
     timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")
     tracker, ports = settings.get("ProctrackType", ""), settings.get("SrunPortRange", "")
     limited = ports[:1].isdigit() and ports != "0-0" and not environ.get(PORTS_VARIABLE)
@@ -96,25 +96,21 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
         detail = "none that takes anything from recovery"
         if timeout is not None:
             detail += f"; a dead node is given up after {timeout} s (SlurmdTimeout)"
-        found.append(Finding(name="Slurm settings", state=State.OK, detail=detail))
+        found += one(State.OK, detail, name="Slurm settings")
     if settings.get("JobFileAppend") == "0":
         detail = "0: what Slurm itself runs again (preemption, scontrol requeue) begins its output file anew"
         detail += " without #SBATCH --open-mode=append"
-        found.append(Finding(name="Slurm JobFileAppend", state=State.OK, detail=detail))
+        found += one(State.OK, detail, name="Slurm JobFileAppend")
     return found
 
 
-def _accounting(kind: str, *, changed: bool) -> Finding:
-    return Finding(
-        name="Slurm accounting",
-        state=State.OK if changed else State.WARN,
-        detail=kind if changed else f"{kind}: a job that has lost a node cannot be changed any more",
-        advice=(
-            ""
-            if changed
-            else "only the site can change it; recovery works, lost nodes are not given back early"
-        ),
-    )
+def _accounting(kind: str, *, changed: bool) -> list[Finding]:
+    name = "Slurm accounting"
+    if changed:
+        return one(State.OK, kind, name=name)
+    advice = "only the site can change it; recovery works, lost nodes are not given back early"
+    detail = f"{kind}: a job that has lost a node cannot be changed any more"
+    return one(State.WARN, detail, advice, name=name)
 
 
 def _warn(name: str, detail: str, advice: str) -> Finding:

@@ -47,14 +47,8 @@ def libraries() -> list[Finding]:
         try:
             found.append(f"{match.group()} {metadata.version(match.group())}")
         except metadata.PackageNotFoundError:
-            missing.append(
-                Finding(
-                    name=match.group(),
-                    state=State.FAILED,
-                    detail="not installed",
-                    advice=f"pip install '{requirement.partition(';')[0].strip()}'",
-                )
-            )
+            advice = f"pip install '{requirement.partition(';')[0].strip()}'"
+            missing += one(State.FAILED, "not installed", advice, name=match.group())
     if missing:
         return missing
     return one(State.OK, ", ".join(found))
