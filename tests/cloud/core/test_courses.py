@@ -85,14 +85,15 @@ def test_a_course_ends_when_its_last_task_does(seconds: list[float], free: float
     seconds=st.floats(200, 9000),
     tasks=st.integers(1, 12),
     free=st.lists(st.integers(0, 6), min_size=7, max_size=7),
-    after=st.none() | st.floats(100, 4000),
 )
 def test_a_task_counts_only_where_an_executor_lives_long_enough(
-    seconds: float, tasks: int, free: list[int], after: float | None
+    seconds: float, tasks: int, free: list[int]
 ) -> None:
-    """Tasks of 40 minutes were planned as 1.5 an hour, and tasks of two hours into hours of the cluster."""
-    stages = [stage("a", tasks, [], seconds)] + ([stage("b", tasks, ["a"], after)] if after else [])
-    flow = workflow(*stages)
+    """Tasks of 40 minutes were planned as 1.5 an hour, and tasks of two hours into hours of the cluster.
+
+    A second stage feeds on shares of tasks, so this holds for one stage (docs/cloud/evaluation.md).
+    """
+    flow = workflow(stage("a", tasks, [], seconds))
     paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
     alone = tuple(msgspec.structs.replace(pace, cloud=None, platform=None) for pace in paces)
     deadline = 7 * HOUR
