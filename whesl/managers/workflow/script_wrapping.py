@@ -53,7 +53,8 @@ _AS_GIVEN = (
     f' *) export "{ASIDE}$WHESL_V=${{!WHESL_V}}"; unset "$WHESL_V";; esac; done',
 )
 # The job's own output files are appended to, and those of its steps are not: srun reads SLURM_OPEN_MODE.
-APPENDS = "WHESL_APPENDS"
+# With ``--export=NONE`` sbatch hands on only variables with names of Slurm's.
+APPENDS = "SLURM_WHESL_APPENDS"
 # The variable that names the running interpreter program and its job. A script that calls itself (``exec
 # "$0"``) in the same job is then run by its own interpreter, within the task.
 _WITHIN = "WHESL_SCRIPT"
