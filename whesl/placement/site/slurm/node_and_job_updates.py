@@ -33,7 +33,10 @@ _NODE_FIELDS = (
 )
 _NODE_FORMAT = ",".join(f"{field}:{_SEPARATOR}" for field in _NODE_FIELDS)
 # The comment, which is users' free text, is the last field; the job's name is not requested at all.
-_JOB_FIELDS = ("%F", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v", "%b", "%m", "%c", "%C", "%V", "%r", "%k")
+_JOB_FIELDS = (
+    *("%F", "%i", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v"),
+    *("%b", "%O", "%d", "%m", "%c", "%C", "%V", "%r", "%k"),
+)
 _NONE = frozenset({"", "(null)", "N/A", "none", "*"})
 # Begins of the reasons for which a job waits even if all nodes are free.
 _NOT_FOR_NODES = ("JobHeld", "Dependency", "BeginTime", "launch failed")
@@ -231,15 +234,21 @@ def _jobs_in(text: str, separator: str) -> list[Job]:
 
 
 def _job(row: list[str]) -> Job:
-    name, state, partition, nodes, limit, excluded, named, features, reservation, gres, *rest = row
-    memory, node_cpus, cpus, submitted, reason, comment = rest
+    name, shown, state, partition, nodes, limit, excluded, named, features, reservation, *rest = row
+    gres, contiguous, disk, memory, node_cpus, cpus, submitted, reason, comment = rest
     plain = features in _NONE or bool(_PLAIN_FEATURES.fullmatch(features))
     own = named not in _NONE or reservation not in _NONE or OFF in comment
     special = ""
     if gres not in _NONE and gres != "N/A":
         special = plugin_file.SPECIAL[0]
+    elif contiguous == "1":
+        special = plugin_file.SPECIAL[1]
     elif not plain:
         special = plugin_file.SPECIAL[2]
+    elif "+" in shown:  # 12+1: the second component of a heterogeneous job
+        special = plugin_file.SPECIAL[3]
+    elif _megabytes(disk) > 0:
+        special = plugin_file.SPECIAL[4]
     request = Request(
         partitions=tuple(partition.split(",")),
         nodes=int(nodes.partition("-")[0]),
