@@ -24,6 +24,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         from whesl.runtime.isolator.launch import program_runner
 
         program_runner.note_signals()
+        # As a plain command does, it dies of an interrupt while nothing runs yet, and prints nothing.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
     # A caller's ignored SIGCHLD is inherited: the kernel would keep no child's status, and each would be 0.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     if given[:1] == ["exec"]:

@@ -229,6 +229,16 @@ def test_it_loads_nothing_that_takes_long() -> None:
     assert not heavy & set(done.stdout.split())
 
 
+def test_an_interrupt_while_it_loads_ends_it_as_it_ends_a_plain_command() -> None:
+    """A traceback was printed, or "whesl: interrupted" with the status 130."""
+    program = (
+        "import os\nfrom whesl import cli\nfrom whesl.cli.launch import fast_exec\n"
+        "fast_exec.told = lambda words: os.kill(os.getpid(), 2)\ncli.main(['exec', 'true'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-2, b"", b"")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has no -P")
 def test_what_lies_beside_the_task_is_no_module_of_ours(tmp_path: Path) -> None:
     for name in ("random", "logging", "socket"):
