@@ -122,7 +122,7 @@ def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | 
 
 
 def last_word(answer: Answer | None) -> str:
-    """Return the last word of a command that succeeded, where many print their version; "" for none."""
+    """Return the last word that a command prints, often its version; "" where the command fails."""
     words = answer.output.split() if answer is not None and answer.status == 0 else []
     return words[-1] if words else ""
 

@@ -294,7 +294,7 @@ ASIDES = [
 def test_a_trouble_that_its_own_line_calls_no_trouble_is_no_death(aside: str, line: str) -> None:
     assert why(f"{STEPS}{line}{aside}\n").outcome is not Outcome.FAILED
     assert why(f"{STEPS}{line} (expected 3, got 4)\n").outcome is Outcome.FAILED
-    quota = "OSError: [Errno 122] Disk quota exceeded: '/work/a'"
+    quota = "OSError: [Errno 122] Disk quota exceeded: '/scratch/a'"
     assert told(f"{STEPS}{line}{aside}\n{quota}\n{SCHEDULER}")[1] == 202
 
 
@@ -471,7 +471,7 @@ def test_slurm_s_own_directory_that_it_does_without_is_no_trouble() -> None:
 
 
 def test_a_message_that_is_known_to_be_harmless_is_not_guessed_to_be_the_cause(tmp_path: Path) -> None:
-    """A line that is unlike all others, with a word of an end some lines below it."""
+    """A line is unlike all others, and some lines below it a line tells of an end."""
     log = tmp_path / "job.out"
     ending = "the last part is incomplete\n"
     for line, outcome in (

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import Command
 from whesl.doctor.job_script.facts import said
-from whesl.doctor.job_script.samples import filled
+from whesl.doctor.job_script.samples import PYTHON, filled
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.signals import signal_names
@@ -107,7 +107,7 @@ def of_python(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     said = re.findall(r"(?:exit|SystemExit)\((.*?)\)", script.known)
     wanted = {str(each) for each in codes}
     other = re.search(r"\b_exit\b|\bos\.(?:system|exec\w+|kill)\b", script.known)
-    direct = script.known and re.fullmatch(r"python[\d.]*|srun|mpirun|mpiexec", script.programs[0].name)
+    direct = script.known and re.fullmatch(rf"{PYTHON}|srun|mpirun|mpiexec", script.programs[0].name)
     if not said or signals or not wanted or other or not direct or statuses.ANY in script.ends:
         return
     own = {*said, *re.findall(r"\bexit\s+(\d+)", script.text), "0", "1", "2"}

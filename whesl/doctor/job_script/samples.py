@@ -20,7 +20,7 @@ _COLOUR = re.compile(r"\\(?:033|0?33|e|x1[bB])\[[\d;]*m|\x1b\[[\d;]*m")
 _DATED = re.compile(r"\$\(date[^)]*\)|`date[^`]*`|%\(asctime\)s")
 _REPLACED = re.compile(r"\$\([^)]*\)|`[^`]*`|\$\{[^}]*\}|\$\w+|%\(\w+\)-?\d*s|%[-+\d.]*[sdifeg]")
 _VALUES = re.compile(r"[$`\\]|%[-\d.]*\w")
-_PYTHON = r"python[\d.]*"
+PYTHON = r"python[\d.]*"  # the names of its interpreter
 EXISTS = re.compile(r"(?:os\.path\.)?(?:exists|isfile|lexists)")  # functions that ask for a file
 _STDOUT = "sys.stdout"
 _LOGGED = re.compile(r"(?:\w+\.)*_?(?i:log(?:ger|ging)?)\.(debug|info|warning|error|critical|exception)")
@@ -85,7 +85,7 @@ def samples(commands: Sequence[Command], script: str, sources: Sequence[Source])
     for source in sources:
         command = source.command
         # Of several processes or threads it is not known how often they print, and in what time.
-        alone = re.fullmatch(_PYTHON, command.name) and command.place.loop is None
+        alone = re.fullmatch(PYTHON, command.name) and command.place.loop is None
         alone = alone and not re.search("thread|async|multiprocessing|subprocess", ast.unparse(source.tree))
         around = None if alone else Loop(0, -math.inf)
         yield from _printed(source.tree, command, _logging(source.tree), command.place.always, around)
@@ -95,7 +95,7 @@ def python(commands: Sequence[Command]) -> Iterator[Source]:
     """Yield the Python programs that stand in a script: in here-documents, and behind ``-c``."""
     for command in commands:
         names = [word.rpartition("/")[2] for word in command.words]
-        at = next((n for n, name in enumerate(names) if re.fullmatch(_PYTHON, name)), None)
+        at = next((n for n, name in enumerate(names) if re.fullmatch(PYTHON, name)), None)
         file = command.place.output.stdout.file
         if at is None and not (command.name == "cat" and file.endswith(".py")):
             continue

@@ -14,7 +14,7 @@ from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script import statuses
 from whesl.doctor.job_script.commands import OWN, Command, Sink
 from whesl.doctor.job_script.facts import ScriptFacts
-from whesl.doctor.job_script.samples import Sample, Source, python, samples
+from whesl.doctor.job_script.samples import PYTHON, Sample, Source, python, samples
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
 from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
@@ -103,7 +103,7 @@ class JobScript:
     @functools.cached_property
     def files(self) -> list[tuple[str, Command]]:
         """The files of Python programs that it runs, as it names them, each with its command."""
-        words = [(inner(each, r"python[\d.]*")[1:], each) for each in self.programs]
+        words = [(inner(each, PYTHON)[1:], each) for each in self.programs]
         first = [(next((x for x in some if x[:1] != "-"), ""), each) for some, each in words]
         return [(name, each) for name, each in first if name.endswith(".py")]
 

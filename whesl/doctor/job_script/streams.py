@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from whesl.doctor.job_script.commands import OWN, UNKNOWN, Sink
+from whesl.doctor.job_script.samples import PYTHON
 from whesl.doctor.job_script.script import JobScript, Unfit, Watch, inner
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.pattern_and_stream_records import Pattern, Stream
@@ -115,7 +116,7 @@ def buffered(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     if any(each.command not in own for each in lines):
         return
     for each in script.programs:
-        words, sink = inner(each, r"python[\d.]*"), each.place.output.stdout
+        words, sink = inner(each, PYTHON), each.place.output.stdout
         there = sink.file == file if file is not None else sink.file == OWN[0]
         if words and there and not any(re.match(r"-[a-zA-Z]*u", word) for word in _options(words)):
             message = f"{' '.join(each.words[:2])[:40]} prints to a file, and Python keeps 8 KB back"

@@ -36,9 +36,9 @@ def warns(line: Cleaned) -> bool:
 
 
 def raised(line: Cleaned, above: str, stack: bool) -> bool:
-    """Whether a line has the words of an exception that nobody caught.
+    """Whether a line is the text of an uncaught exception.
 
-    Who raised it wrote them, so that they tell nothing of whether the program goes on.
+    The code that raises it has written the text, which tells nothing of whether the program goes on.
 
     Args:
         line: the line.

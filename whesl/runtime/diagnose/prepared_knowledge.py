@@ -49,7 +49,7 @@ def prepared() -> Prepared:
 
 @cache
 def words(table: str) -> re.Pattern[str]:
-    """Return one expression for the words of a table of ``knowledge/words.toml``."""
+    """Return the expressions of a table of ``knowledge/words.toml`` as one."""
     entry = next(entry for entry in prepared().entries if entry.name == f"words.{table}")
     return re.compile("|".join(entry.match), re.IGNORECASE)
 

@@ -349,7 +349,7 @@ class Scanner:
     ) -> Finding:
         """Return a finding with what the lines beside it say of the program going on.
 
-        The words of an exception that nobody caught count as those of a next try.
+        An uncaught exception whose text sounds harmless counts like a line that tells of a next try.
         """
         if line <= self._caught or passes_over(text, following):
             return msgspec.structs.replace(finding, warned=True)

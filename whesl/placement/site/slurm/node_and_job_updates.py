@@ -245,7 +245,7 @@ def _job(row: list[str]) -> Job:
         special = plugin_file.SPECIAL[1]
     elif not plain:
         special = plugin_file.SPECIAL[2]
-    elif "+" in shown:  # 12+1: the second component of a heterogeneous job
+    elif "+" in shown:  # 12+0 is the first component of a heterogeneous job
         special = plugin_file.SPECIAL[3]
     elif _megabytes(disk) > 0:
         special = plugin_file.SPECIAL[4]
