@@ -85,6 +85,21 @@ def test_the_other_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert call(tmp_path / "none") == 2
 
 
+def test_good_logs_are_named_as_a_shell_expands_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All but the first one were read as logs of the job, which so had ended well."""
+    log, *good = (tmp_path / name for name in ("dead[1].out", "good1.out", "good2.out"))
+    log.write_text(STEPS + "something odd\nhalo gave up\n")
+    for number, each in enumerate(good):
+        each.write_text(STEPS + ("something odd\n" if number else "") + "Solver finished normally\n")
+    for named in (good, [tmp_path / "good*"], [good[0], "--good", good[1]]):
+        answer = asked(capsys, log, "--good", *named)
+        assert [line["text"] for line in answer["unusual"]] == ["halo gave up"], named
+    assert call("--good", good[0], log) == 2
+    assert "write it before --good" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("ending", "cause"),
     [

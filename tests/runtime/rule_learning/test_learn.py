@@ -128,6 +128,11 @@ def test_the_command(tmp_path: Path) -> None:
     runs(tmp_path, 9, 6)
     globs = ["learn", "--good", str(tmp_path / "ok*"), "--bad", str(tmp_path / "dead*")]
     assert 'LOG "solver: residual did not converge in"' in CliRunner().invoke(cli, globs).output
+    ok, dead = (sorted(map(str, tmp_path.glob(names))) for names in ("ok*", "dead*"))
+    words = ["learn", "--good", *ok, "--bad", *dead]
+    assert CliRunner().invoke(cli, words).output == CliRunner().invoke(cli, globs).output, (
+        "as a shell expands"
+    )
     wrong = CliRunner().invoke(cli, ["learn", "--good", str(tmp_path / "none*")])
     assert wrong.exit_code and "no file is called" in str(wrong.exception)
 

@@ -10,8 +10,9 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
-from whesl.cli.options import FILE
+from whesl.cli.named_files import named_files
 from whesl.cli.parameters import argument, option, parameters
+from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.runtime.diagnose.diagnosis_records import Diagnosis
@@ -26,12 +27,11 @@ def why(
     *,
     logs: tuple[str, ...] = argument(
         nargs=-1,
-        required=True,
         metavar="LOG|JOBID|TASK...",
         shell_complete=completion_candidates.tasks_or_files,
     ),
-    good: tuple[Path, ...] = option((), "A log of the same work that ended well.", "LOG", type=FILE),
-    syslog: tuple[Path, ...] = option((), "The kernel's or site's log of the nodes.", "LOG", type=FILE),
+    good: tuple[str, ...] = named_files("Logs of the same work that ended well.", "LOG"),
+    syslog: tuple[str, ...] = named_files("The kernel's or site's log of the nodes.", "LOG"),
     as_json: bool = option(False, "Print one JSON object.", names="--json"),
     only_rule: bool = option(False, "Print the rule that would have handled it.", names="--rule"),
     everything: bool = option(False, "Print all candidates, with reasons.", names="--all"),
@@ -43,6 +43,7 @@ def why(
     whesl why 1234
     whesl why run7/rank*.log node-syslog.gz
     whesl why study/run-sim
+    whesl why slurm-1234.out --good slurm-12[01]*.out
     zstd -dc old.log.zst | whesl why -
 
     A directory stands for the logs in it; the id of a job of Slurm, Flux or PBS for its output, and for what
@@ -52,11 +53,14 @@ def why(
     from whesl.client.job_logs import logs_of
     from whesl.runtime.diagnose.diagnosing import diagnose_files
 
+    if not logs:
+        raise UsageError(
+            "no log of the job is named",
+            hint="write it before --good and --syslog, which take all that follows",
+        )
     with tempfile.TemporaryDirectory(prefix="whesl-why-") as kept:
         files, accounting = logs_of(logs, Path(kept), _unread)
-        diagnosis = diagnose_files(
-            [*files, *map(str, syslog)], accounting, [str(path) for path in good], _unread
-        )
+        diagnosis = diagnose_files([*files, *syslog], accounting, good, _unread)
         _print(diagnosis, as_json=as_json, only_rule=only_rule, everything=everything)
     return _STATUS[diagnosis.outcome.value]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.named_files import named_files
 from whesl.cli.options import FILE
 from whesl.cli.parameters import argument, option, parameters
 from whesl.cli.rules.check import read_workflow
@@ -22,7 +23,7 @@ def init(
     output: Path | None = option(
         None, "Write here (default: STUDY with .esl).", "FILE", "-o --output", type=FILE
     ),
-    logs: tuple[str, ...] = option((), "Logs of good runs, for hang timers.", "GLOB", "--log"),
+    logs: tuple[str, ...] = named_files("Logs of good runs, for hang timers.", "LOG", "--log"),
     other: Path | None = option(None, "Where to go on without space.", "DIR"),
     yes: bool = option(False, "Overwrite the file without asking.", names="-y --yes"),
 ) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import shutil
@@ -33,13 +32,13 @@ def found(
     Args:
         workflow: the workflow.
         study: the workflow's file.
-        logs: globs of logs of good runs.
+        logs: the logs of good runs.
         other: a directory of another file system; None to search for one.
         environment: the variables, in which sites name directories.
 
-    Raises UsageError for a glob without files, and where ``other`` is no directory.
+    Raises UsageError where ``other`` is no directory.
     """
-    learned = learn([run_of([name], good=True) for name in named(logs)]) if logs else None
+    learned = learn([run_of([name], good=True) for name in logs]) if logs else None
     root = Path(workflow.root)
     here = root if root.is_dir() else root.parent  # the workflow manager makes ``root`` at each run
     place, free = _other(here, other, environment)
@@ -77,18 +76,6 @@ def _program(directory: Path, name: str) -> Path | None:
     module = directory / f"{name.replace('.', '/')}.py"
     places = (directory / name, directory / Path(name).name, module)
     return next((place for place in places if place.is_file()), None)
-
-
-def named(globs: Sequence[str]) -> list[str]:
-    """Return the files that globs match, each once. Raises UsageError for a glob without files."""
-    files: dict[str, None] = {}
-    for pattern in globs:
-        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 - absolute or not
-        there = sorted(name for name in names if Path(name).is_file())
-        if not there:
-            raise UsageError(f"no file is called {pattern}", hint="put quotes around a pattern of names")
-        files.update(dict.fromkeys(there))
-    return list(files)
 
 
 def _other(here: Path, given: Path | None, environment: Mapping[str, str]) -> tuple[str, int]:
