@@ -131,6 +131,23 @@ def test_torchrun(bed: Training) -> None:
 
 @pytest.mark.slurm
 @pytest.mark.variant
+@pytest.mark.parametrize("script", ["train.sh", "torchrun.sh"])
+def test_ranks_that_wait_for_a_stopped_one_begin_again(bed: Training, script: str) -> None:
+    """As `-e default` says it, with a shorter silence."""
+    rules = (bed.place / "rules.esl").read_text().partition("# A rank has died")[0]
+    stopped = "EXCEPTION DETECTION STOPPED SILENCE TIMEOUT 8 STOPPED"
+    declared = "DECLARE EXCEPTION STOPPED JOB_LEVEL JOB [*] LIMIT 1"
+    restart = "EXCEPTION RECOVERY STEP STOPPED JOB JOB.REPLACE"
+    (bed.place / "rules.esl").write_text("\n".join((rules, declared, stopped, restart)))
+    process = begin_torchrun(bed, 300) if script == "torchrun.sh" else begin(bed, script, 300)
+    goes_on(bed)
+    bed.ranks()[1].send_signal(signal.SIGSTOP)
+    goes_on(bed)
+    assert end(bed, process, 300) == ["STOPPED"]
+
+
+@pytest.mark.slurm
+@pytest.mark.variant
 def test_a_script_that_asks_for_a_requeue_goes_on(bed: Training) -> None:
     """As at a time limit with --signal=B:USR1@90: the script gets USR1, and has its job requeued."""
     script = bed.place / "train.sh"

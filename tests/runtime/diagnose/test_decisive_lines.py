@@ -11,6 +11,7 @@ from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosing import DecisiveLines
 
 ECC = "[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
+GLOO = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 9ms for recv operation"
 FULL = "OSError: [Errno 28] No space left on device: '/scratch/x'"
 RULES = """\
 DECLARE ENTITY JOB
@@ -25,6 +26,10 @@ EXCEPTION DETECTION BAD CAUSE {}
     [
         ("n7: CUDA error: uncorrectable ECC error encountered", CauseClass.GPU, "n7"),
         ("srun: error: Node failure on nid005012", CauseClass.NODE, "nid005012"),
+        (GLOO, CauseClass.HANG, ""),
+        ("whesl: rank 3 on n02: no heartbeat for 300 s", CauseClass.HANG, "n02"),
+        ("whesl: rank 3 on n02: a heartbeat again, after 312 s", None, ""),
+        ("TimeoutError: the licence server did not answer", None, ""),
         ("WARNING: uncorrectable ECC error encountered, retrying", None, ""),
         ("srun: error: n2: task 3: Exited with exit code 1", None, ""),
         (FULL, None, ""),

@@ -11,7 +11,7 @@ import pytest
 
 from tests.waiting import until
 from whesl.model.evidence import Detected, Evidence
-from whesl.runtime.isolator.observe.held_failures import LIMIT, PLACED, HeldFailures
+from whesl.runtime.isolator.observe.held_failures import LIMIT, PLACED, STILL, HeldFailures
 
 LINE = "[rank1]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
 
@@ -19,6 +19,13 @@ LINE = "[rank1]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
 def cause(**captures: str) -> Detected:
     told = Evidence(kind="cause", time=1.0, pattern="gpu-hardware", line=LINE, captures=captures)
     return Detected(exception="BAD_GPU", evidence=(told,))
+
+
+TIMED_OUT = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 9ms for recv operation"
+HUNG = Detected(
+    exception="STOOD_STILL",
+    evidence=(Evidence(kind="cause", time=1.0, pattern="hang/collective-timeout", line=TIMED_OUT),),
+)
 
 
 def held(log: Path) -> HeldFailures:
@@ -54,3 +61,25 @@ def test_of_an_attempt_that_has_ended_the_whole_output_is_diagnosed_instead(tmp_
 
 def test_a_node_that_the_line_names_is_not_waited_for(tmp_path: Path) -> None:
     assert held(tmp_path / "none").judge([cause(node="n02")], ended=False, now=1.0) == [cause(node="n02")]
+
+
+@pytest.mark.parametrize(
+    ("after", "raised"),
+    [("srun: error: n01: task 0: Exited with exit code 1", ["STOOD_STILL"]), ("step 8\nstep 9\nstep 10", [])],
+    ids=["srun waits for a rank that hangs", "torchrun has started the ranks anew"],
+)
+def test_a_collective_that_timed_out_counts_where_nothing_has_gone_on(
+    tmp_path: Path, after: str, raised: list[str]
+) -> None:
+    log = tmp_path / "log"
+    log.write_text(f"step 7\nstep 8\n{TIMED_OUT}\n{after}\n")
+    failures, now = held(log), time.monotonic()
+    assert failures.judge([HUNG], ended=False, now=now) == []
+    other = cause(node="n02")
+    assert failures.judge([other], ended=False, now=now + 1) == [other], "it does not wait as well"
+    assert failures.deadline == now + STILL
+    found = failures.judge([], ended=False, now=now + STILL)
+    while failures.deadline is not None:
+        found += failures.judge([], ended=False, now=now + STILL)
+        time.sleep(0.05)
+    assert [each.exception for each in found] == raised

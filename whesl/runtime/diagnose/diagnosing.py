@@ -34,8 +34,8 @@ from whesl.runtime.diagnose.vocabulary import ADVICE, STATES, Outcome, Role
 
 _NEAR = 60  # lines before the one that says only that something failed, in which the fault may be named
 _TEXT = 500  # kept characters of the decisive line
-_WHILE_IT_RUNS = frozenset({CauseClass.GPU, CauseClass.FABRIC, CauseClass.NODE})
-_CLEAR = 80  # least strength of a message that alone names a job's cause
+# Least strength of a message that alone names a job's cause, for each class that is told while the job runs.
+_WHILE_IT_RUNS = {CauseClass.GPU: 80, CauseClass.FABRIC: 80, CauseClass.NODE: 80, CauseClass.HANG: 64}
 
 
 @lru_cache(maxsize=1)
@@ -196,9 +196,10 @@ def cause(diagnosis: Diagnosis) -> Cause | None:
 
 
 class DecisiveLines:
-    """Lines that show the cause of a failure while the job runs: broken GPUs, a broken fabric, lost nodes.
+    """Lines that show the cause of a failure while the job runs: broken hardware, lost nodes, hung ranks.
 
-    No program repairs these faults itself, and ranks often wait for each other for long after such a line.
+    No program repairs these faults itself. After such a line ranks often wait for each other for long, or the
+    launcher waits for the rank that hangs.
     After a line of another class a program may go on, so that only the end of the attempt shows the cause.
     """
 
@@ -227,7 +228,7 @@ class DecisiveLines:
 def decisive_lines(spec: Spec) -> DecisiveLines | None:
     """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
     waits = any(
-        not _WHILE_IT_RUNS.isdisjoint(detection.causes())
+        not _WHILE_IT_RUNS.keys().isdisjoint(detection.causes())
         for exception in spec.exceptions
         for detection in exception.detections
     )
@@ -269,4 +270,5 @@ def rehearsed(
 
 def _decisive(entry: Entry) -> bool:
     known = entry.role is Role.CAUSE and not (entry.general or entry.by_words or entry.report)
-    return known and entry.cause_class in _WHILE_IT_RUNS and entry.strength >= _CLEAR
+    kind = entry.cause_class
+    return known and kind in _WHILE_IT_RUNS and entry.strength >= _WHILE_IT_RUNS[kind]
