@@ -11,7 +11,7 @@ from whesl.language.tools import sample_comments
 from whesl.runtime.diagnose.diagnosing import scanner
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding
 from whesl.runtime.diagnose.prepared_knowledge import FILE, encoded, made, prepared
-from whesl.runtime.diagnose.required_literals import SHORTEST, needles
+from whesl.runtime.diagnose.search.required_literals import SHORTEST, needles
 from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT, Role
 
 ENTRIES = [entry for entry in prepared().entries if entry.role not in NOT_SOUGHT]

@@ -12,7 +12,7 @@ import pytest
 from tests.alike import alike
 from whesl.runtime.diagnose import progress
 from whesl.runtime.diagnose.diagnosing import scanner
-from whesl.runtime.diagnose.log_storms import Storms
+from whesl.runtime.diagnose.search.log_storms import Storms
 
 LOST = "[rank{rank}]: RuntimeError: Connection closed by peer [10.0.0.{host}]:{port}"
 CAUSE = "[rank7]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."

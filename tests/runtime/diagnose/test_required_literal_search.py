@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical
-from whesl.runtime.diagnose import required_literal_search
 from whesl.runtime.diagnose.prepared_knowledge import prepared
-from whesl.runtime.diagnose.required_literal_search import NeedleSearch
-from whesl.runtime.diagnose.required_literals import Needle, ignores_case
+from whesl.runtime.diagnose.search import required_literal_search
+from whesl.runtime.diagnose.search.required_literal_search import NeedleSearch
+from whesl.runtime.diagnose.search.required_literals import Needle, ignores_case
 
 KNOWN = sorted({(needle, ignores_case(text)) for text, some in prepared().needles.items() for needle in some})
 SHORT = [

@@ -16,7 +16,7 @@ import msgspec
 
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.runtime.diagnose.diagnosis_records import Entry
-from whesl.runtime.diagnose.required_literals import Needle
+from whesl.runtime.diagnose.search.required_literals import Needle
 from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT
 
 DIRECTORY = Path(__file__).parent / "knowledge"
@@ -57,7 +57,7 @@ def words(table: str) -> re.Pattern[str]:
 def made() -> Prepared:
     """Return WHESL's knowledge, made from the tables."""
     from whesl.runtime.diagnose import knowledge_reader
-    from whesl.runtime.diagnose.required_literals import needles
+    from whesl.runtime.diagnose.search.required_literals import needles
 
     entries = knowledge_reader.entries(_tables())
     return Prepared(
@@ -71,11 +71,8 @@ def made() -> Prepared:
 
 def checksum() -> int:
     """Return a checksum of the tables and of the module that finds needles."""
-    own = [
-        Path(__file__).parent / name
-        for name in ("knowledge_reader.py", "required_literals.py", "diagnosis_records.py", "vocabulary.py")
-    ]
-    files = (*_tables(), *own)
+    own = ("knowledge_reader", "search/required_literals", "diagnosis_records", "vocabulary")
+    files = (*_tables(), *(DIRECTORY.parent / f"{name}.py" for name in own))
     return zlib.crc32(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files))
 
 

@@ -18,7 +18,6 @@ from whesl.runtime.detect.engines import Engine, searcher
 from whesl.runtime.detect.regex_canonical_form import canonical
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
 from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean
-from whesl.runtime.diagnose.log_storms import Storms
 from whesl.runtime.diagnose.outliving_words import (
     SOON,
     goes_on,
@@ -31,8 +30,9 @@ from whesl.runtime.diagnose.outliving_words import (
 )
 from whesl.runtime.diagnose.prepared_knowledge import prepared, words
 from whesl.runtime.diagnose.progress import Breaks, Tail, measures
-from whesl.runtime.diagnose.required_literal_search import NeedleSearch
-from whesl.runtime.diagnose.required_literals import Needle, ignores_case, needles
+from whesl.runtime.diagnose.search.log_storms import Storms
+from whesl.runtime.diagnose.search.required_literal_search import NeedleSearch
+from whesl.runtime.diagnose.search.required_literals import Needle, ignores_case, needles
 from whesl.runtime.diagnose.vocabulary import NOT_SOUGHT, Role
 
 LONGEST = 1 << 20  # bytes of a line; a longer line is searched in pieces

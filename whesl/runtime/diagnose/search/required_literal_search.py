@@ -11,7 +11,7 @@ from copy import copy
 
 from whesl.runtime.detect.engines import Engine, make_engine
 from whesl.runtime.detect.regex_canonical_form import Canonical
-from whesl.runtime.diagnose.required_literals import Needle, Passed, Surroundings, surroundings
+from whesl.runtime.diagnose.search.required_literals import Needle, Passed, Surroundings, surroundings
 
 _FIRST = 256 << 10  # bytes that are searched without a compiled engine
 _CALL = 500  # bytes that each search counts in addition to its text

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from whesl.runtime.diagnose.required_literal_search import NeedleSearch
-from whesl.runtime.diagnose.required_literals import NUMBER, Passed, Surroundings
+from whesl.runtime.diagnose.search.required_literal_search import NeedleSearch
+from whesl.runtime.diagnose.search.required_literals import NUMBER, Passed, Surroundings
 
 ENOUGH = 200  # lines of a form that are judged before the form is a storm
 _SAME = 5000  # consecutive lines with the same needles and the same result before these needles are a storm
