@@ -140,8 +140,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: the findings, in the order of files and lines; only a limited number of each entry is kept.
         progress: the lines of steady work in the last part of each file.
-        ordinary: numbers of the ordinary lines in the last part of each file with a good end, or with an
-            exception whose own words speak of a next try.
+        ordinary: numbers of the ordinary lines in the last part of each file with a finding.
         last_lines: number of lines of each file.
         accounting: the resource manager's record; None where it is unknown.
         left_out: names of the entries that were found in more lines than ``findings`` has.

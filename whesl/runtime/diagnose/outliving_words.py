@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.labels import Cleaned, clean, form, is_warning
 from whesl.runtime.diagnose.prepared_knowledge import words
+from whesl.runtime.diagnose.progress import troubled
 
 _COLUMNS = re.compile(r"\s{2,}|\t|\s*\|\s*")
 _NUMBERS = re.compile(r"(?:[-+]?\d[\d.eE+-]*%?[\s|]+){2,}[-+]?\d[\d.eE+-]*%?[\s|]*\Z")
@@ -20,6 +22,8 @@ _SPEAKER = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z_][\w.]*|\d+")
 _STACK = re.compile(r"\s+at (?:async )?[\w.$/<>]+ ?\(|Stacktrace:")
+# Words of the line, and the words that it quotes.
+_QUOTED = re.compile(r"""(?P<head>\W*[A-Za-z][\w-]* [\w ,;:()-]*)(?<!\w)["'`“](?P<quoted>\S.*)["'`”]""")
 _CAUSED = re.compile(r"Caused by: ")  # what Java prints below an exception's stack
 
 
@@ -82,15 +86,36 @@ def passes_over(text: str, following: Sequence[str]) -> bool:
     return plain and _NUMBERS.match(below.lstrip(" |")) is not None
 
 
-def next_try(following: Sequence[str]) -> int:
-    """Return how many lines below a failed try the program says that it tries again; 0 where it does not."""
+def next_try(own: str, following: Sequence[str]) -> int | None:
+    """Return how many lines below a failed try the program speaks of a next one, or goes on without it.
+
+    Args:
+        own: the words of the failed try, which may do so, too: 0 then.
+        following: the lines below it.
+
+    Returns:
+        None where no line does.
+    """
     if following:
         text = clean(following[0]).text
         if goes_on(text) or words("next-line-only").search(text):
             return 1
     again = words("tries-again")
-    own = (at for at, line in enumerate(following, 1) if again.search(line) and not _CAUSED.match(line))
-    return next(own, 0)
+    lines = enumerate((own, *following))
+    return next((at for at, line in lines if again.search(line) and not _CAUSED.match(line)), None)
+
+
+def quoted(text: str, entry: Entry) -> bool:
+    """Whether a line only quotes a message, behind words that tell of no trouble.
+
+    Args:
+        text: the line, without labels.
+        entry: the message that was found in it.
+    """
+    found = _QUOTED.match(text)
+    if found is None or troubled(found["head"]):
+        return False
+    return any(re.search(expression, found["quoted"]) for expression in entry.match)
 
 
 def speaker(text: str) -> str:

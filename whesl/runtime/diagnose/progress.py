@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"\d+")
 _DIGITS = b"0123456789"
 _FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 _WORD = re.compile(r"[A-Za-z]{3}")
+_PROSE = re.compile(r"(?:(?:^|[\s(\"'])[A-Za-z]?[a-z']+[),.;:\"']*(?=\s|$)(?:\s*)){8}")
 NONE = -1  # in place of the rank of a step that tells none
 _OFTEN = 3  # lines of one form before a trouble, after which further ones show that the work goes on
 # Words of trouble: a line with one is no step. Substrings are found many times faster than one expression.
@@ -33,7 +34,8 @@ _TROUBLE = (
 _TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x[0-9a-f]{4}")
 
 
-def _troubled(content: str) -> bool:
+def troubled(content: str) -> bool:
+    """Whether a line has words of trouble, but for an error that is measured."""
     lower = words("measured").sub("", content.lower())
     return any(word in lower for word in _TROUBLE) or _TROUBLED.search(lower) is not None
 
@@ -72,13 +74,17 @@ class Tail:
                 yield number, content.decode("utf-8", "replace")
 
     def ordinary(self) -> list[int]:
-        """Return the numbers of the lines with words that neither tell of trouble nor show a stack."""
+        """Return the numbers of the lines with words that neither tell of trouble nor show a stack.
+
+        Accounts of what a job has used, and the sentences of a help text, stand behind errors, too.
+        """
         kinds: dict[str, bool] = {}  # by a line without its digits
         found = []
         for number, text in self.lines():
             key = text.translate(NO_DIGITS)
             if key not in kinds:
-                kinds[key] = bool(_WORD.search(key)) and not (words("frame").search(text) or _troubled(text))
+                aside = words("frame").search(text) or words("account").search(text) or _PROSE.search(text)
+                kinds[key] = bool(_WORD.search(key)) and not (aside or troubled(text))
             if kinds[key]:
                 found.append(number)
         return found
@@ -111,7 +117,7 @@ class Tail:
                     continue
                 content = line.decode("utf-8", "replace")
                 rank = clean(content).rank if kind is not _Kind.STEP else None
-                if since and _troubled(content) and not words("step").search(clean(content).text):
+                if since and troubled(content) and not words("step").search(clean(content).text):
                     continue
                 ends = b"/" in line or b"of" in line or b"%" in line  # what each match of _FINAL contains
                 yield number, rank, ends and _FINAL.search(content) is not None, since
@@ -207,7 +213,7 @@ def _kind(content: str) -> _Kind:
     cleaned = clean(content)
     step = words("step").search(cleaned.text)
     if not _looks(content) or not is_progress(cleaned.text):
-        return _Kind.NUMBERED if step or not _troubled(_NUMBER.sub("0", content)) else _Kind.OTHER
+        return _Kind.NUMBERED if step or not troubled(_NUMBER.sub("0", content)) else _Kind.OTHER
     return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 
@@ -217,9 +223,9 @@ def _looks(content: str) -> bool:
 
 def is_progress(text: str) -> bool:
     """Whether a line without labels reports a step of work."""
-    return bool(words("step").search(text) or _NUMBERS.match(text)) and not _troubled(text)
+    return bool(words("step").search(text) or _NUMBERS.match(text)) and not troubled(text)
 
 
 def measures(text: str) -> bool:
     """Whether a line without labels tells of an error that it measured or counted, and of no trouble."""
-    return words("measured").search(text.lower()) is not None and not _troubled(text)
+    return words("measured").search(text.lower()) is not None and not troubled(text)

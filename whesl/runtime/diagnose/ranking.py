@@ -58,7 +58,7 @@ def diagnose(observed: Observed) -> Diagnosis:
             sure=0.9 if ended else 0.0,
             candidates=tuple(candidates[:_CANDIDATES]),
         )
-    first = most_telling(living)
+    first = most_telling([each for each in living if each in told or weighing.warned_of_it(each.finding)])
     rest = [candidate for candidate in living if candidate is not first]
     cause = msgspec.structs.replace(first, finding=located(first.finding, observed))
     found = Diagnosis(
@@ -85,6 +85,10 @@ class _Weighing:
         candidates = self._candidates()
         living = [candidate for candidate in candidates if candidate.score > 0]
         return candidates, living, [each for each in living if not self._life.outlived(each.finding)]
+
+    def warned_of_it(self, finding: Finding) -> bool:
+        """Whether a finding is a warning of the trouble that follows it."""
+        return finding.warned and self._life.leads_on(finding)
 
     def _candidates(self) -> list[Candidate]:
         """Return all candidates for the cause, the best first."""

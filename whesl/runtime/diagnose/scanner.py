@@ -24,6 +24,7 @@ from whesl.runtime.diagnose.outliving_words import (
     heads_a_stack,
     next_try,
     passes_over,
+    quoted,
     raised,
     speaker,
     warns,
@@ -206,13 +207,11 @@ class Scanner:
             for line, rank, final, since in tail.progress()
             if (number, line) not in known
         ]
-        ended = {
-            f.number for f in findings.values() if f.entry.role is Role.END or f.entry.general or f.again
-        }
+        told = {f.number for f in findings.values()}
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
-            ordinary=tuple(t.ordinary() if n in ended else () for n, t in enumerate(self._tails)),
+            ordinary=tuple(t.ordinary() if n in told else () for n, t in enumerate(self._tails)),
             last_lines=tuple(self._lines),
             left_out=frozenset(self._left_out | self._storms.names | self._ending_storms.names),
         )
@@ -282,7 +281,11 @@ class Scanner:
             self._record = (line + _TRACEBACK, *self._record[1:])
         elif (
             below_a_warning
-            or (words("warning-head").search(previous) and words("launcher").search(text) is None)
+            or (
+                previous.rstrip().endswith(":")
+                and warns(clean(previous))
+                and words("launcher").search(text) is None
+            )
             or (stack and (goes_on(previous) or words("logged-low").search(previous)))
         ):
             self._caught = line
@@ -351,11 +354,13 @@ class Scanner:
 
         An uncaught exception whose text sounds harmless counts like a line that tells of a next try.
         """
-        if line <= self._caught or passes_over(text, following):
+        own = clean(text).text
+        if line <= self._caught or passes_over(text, following) or quoted(own, finding.entry):
             return msgspec.structs.replace(finding, warned=True)
         _, logger, in_thread = self._record if line <= self._record[0] else (0, "", False)
-        again = next_try(following)
-        again = line + again if again else finding.line * (died and finding.warned)
+        again = next_try(own, following)
+        harmless = finding.warned if died else again is not None
+        again = line + again if again else finding.line * harmless
         entry = finding.entry
         # A thread's exception ends its program only where little follows.
         if in_thread and sum(bool(below.strip()) for below in following) >= _EPILOGUE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from whesl.runtime.diagnose.diagnosis_result import GENERIC, place
 from whesl.runtime.diagnose.labels import clean, form
 from whesl.runtime.diagnose.prepared_knowledge import words
 from whesl.runtime.diagnose.progress import NONE, Work
-from whesl.runtime.diagnose.vocabulary import Role
+from whesl.runtime.diagnose.vocabulary import AFTERMATH, FOLLOWS, Role
 
 _WENT_ON = 3  # least number of steps after a line that show that the program went on
 _MANY = 40  # number of steps after a line that cannot all come from an output buffer
@@ -53,10 +53,11 @@ class Survival:
     def _gave_up(self, finding: Finding, told: Sequence[Finding]) -> bool:
         """Whether the next try, of which the program speaks, did not help: only its end is told behind it."""
         number, last = finding.number, finding.again
+        ordinary = self._observed.ordinary[number]
         if last >= self._observed.last_lines[number]:
             return True
         if last <= finding.line:  # an exception whose own words speak of a next try
-            sure, ordinary = finding.entry.strength, self._observed.ordinary[number]
+            sure = finding.entry.strength
             end = max((place(e) for e in self.ends if e.entry.strength > sure), default=_NOWHERE)
             if end < place(finding) and len(ordinary) - bisect_right(ordinary, last) <= _EPILOGUE:
                 return True
@@ -64,8 +65,9 @@ class Survival:
         after = [f for f in told if place(f) > begin and not (f.warned or f.again)]
         if any(f.entry.role is Role.CAUSE and f.entry.strength >= _CAUSE for f in after):
             return False
-        died = any(f.number == number and f.entry.role is Role.SYMPTOM for f in after)
-        return died and self.work.after(number, finding.line) < _WENT_ON
+        died = next((f.line for f in after if f.number == number and f.entry.role is Role.SYMPTOM), 0)
+        calm = bisect_right(ordinary, died) - bisect_right(ordinary, last)
+        return died > 0 and calm <= _EPILOGUE and self.work.after(number, finding.line) < _WENT_ON
 
     @cached_property
     def _recorded_failure(self) -> bool:
@@ -114,7 +116,9 @@ class Survival:
             return False
         if finding.entry.lasting:
             # A later finding may be the same fault, met by others.
-            return self.last_serious <= place(finding) or self._calmed(finding)
+            return (
+                self.last_serious <= place(finding) or self._calmed(finding) or self._died_otherwise(finding)
+            )
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
@@ -148,12 +152,17 @@ class Survival:
         return {f.number: f.line for f in self._observed.findings if f.entry.name == _BEGINS}
 
     def _died_otherwise(self, finding: Finding) -> bool:
-        """Whether a specific cause of another class stands behind the steps after a finding."""
-        last = self.work.last(finding.number, finding.line)
-        return any(
-            line > last > 0 and number == finding.number and cause is not finding.entry.cause_class
-            for (number, cause), line in self._last_of_class.items()
-        )
+        """Whether the job went on after a finding, and died later of what cannot have followed from it."""
+        number, cause = finding.number, finding.entry.cause_class
+        last, ordinary = self.work.last(number, finding.line), self._observed.ordinary[number]
+        for (at, other), line in self._last_of_class.items():
+            if at != number or line <= finding.line or other is cause or other in FOLLOWS.get(cause, ()):
+                continue
+            _, before = self._troubles[bisect_left(self._troubles, (number, line)) - 1]
+            calm = bisect_right(ordinary, line) - bisect_right(ordinary, max(before, finding.line))
+            if line > last > 0 or (calm > _EPILOGUE and other not in AFTERMATH):
+                return True
+        return False
 
     @cached_property
     def _last_of_class(self) -> dict[tuple[int, CauseClass | None], int]:
@@ -172,11 +181,13 @@ class Survival:
             return True
         if self.began_again(finding) or self._speaker_ended_well(finding) or self._calmed(finding):
             return True
+        if self._died_otherwise(finding):
+            return True
         # What did not converge at first did so later.
         unsolved = finding.entry.cause_class is CauseClass.NUMERICAL or "converge" in finding.text.lower()
         if unsolved and place(finding) < self._converged:
             return True
-        return self._survived(finding) or self._told_on(finding) or self._outlived_before(finding)
+        return self._survived(finding) or self._outlived_before(finding)
 
     def _speaker_ended_well(self, finding: Finding) -> bool:
         """Whether the logger that told of a trouble tells of a good end, and no line of a death."""
@@ -186,16 +197,33 @@ class Survival:
         return any(end.speaker == finding.speaker and end.line > finding.line for end in own)
 
     def _calmed(self, finding: Finding) -> bool:
-        """Whether a finding and all trouble behind it are followed by much ordinary output and a good end."""
+        """Whether more ordinary output than an epilogue follows a finding and all trouble behind it.
+
+        A script may go on after a death that a launcher or a shell has told, and so may a dead rank's peers.
+        Without a good end, the job went on where much output follows, or little behind words of any program.
+        """
         number, ordinary = finding.number, self._observed.ordinary[finding.number]
         if self._recorded_failure or self.next_program(finding) is not None:
             return False
-        for end in (end for end in self.ends if end.number == number and end.line > finding.line):
-            at = bisect_right(self._serious, place(end))
-            _, last = max([place(finding), *self._serious[max(at - 1, 0) : at]])
-            if bisect_right(ordinary, end.line) - bisect_right(ordinary, last) >= _CALM:
+        weak = finding.entry.general and finding.entry.strength <= GENERIC
+        death = finding.entry.role is Role.SYMPTOM or words("death").search(clean(finding.text).text)
+        horizons = [(e.line, _CALM if death else _EPILOGUE + 1) for e in self.ends if e.number == number]
+        if weak or not (death or finding.rank is not None):
+            horizons.append((self._observed.last_lines[number], _EPILOGUE + 1 if weak else _CALM + 1))
+        for line, least in horizons:
+            at = bisect_right(self._troubles, (number, line))
+            _, last = max([place(finding), *self._troubles[max(at - 1, 0) : at]])
+            if bisect_right(ordinary, line) - bisect_right(ordinary, last) >= least:
                 return True
         return False
+
+    def leads_on(self, finding: Finding) -> bool:
+        """Whether little stands between a finding and the trouble behind it, which may come of it."""
+        number, line = place(finding)
+        ordinary, at = self._observed.ordinary[number], bisect_right(self._troubles, (number, line))
+        of_file, behind = self._troubles[at] if at < len(self._troubles) else _NOWHERE
+        calm = bisect_right(ordinary, behind) - bisect_right(ordinary, line)
+        return of_file == number and calm <= _EPILOGUE and self.work.between(number, line, behind) < _WENT_ON
 
     def _survived(self, finding: Finding) -> bool:
         """Whether nothing but a finding that jobs often survive tells of a death."""
@@ -221,14 +249,6 @@ class Survival:
             return False
         before = (f for f in self.findings if f.number == finding.number and f.line < finding.line)
         return any(f.entry.role is Role.SYMPTOM and not f.warned for f in before)
-
-    def _told_on(self, finding: Finding) -> bool:
-        """Whether words that any program may print are followed by more than a script's epilogue."""
-        if self._recorded_failure or not finding.entry.general or finding.entry.strength > GENERIC:
-            return False
-        last = max(f.line for f in self.findings if f.number == finding.number and not f.warned)
-        ordinary = self._observed.ordinary[finding.number]
-        return len(ordinary) - bisect_right(ordinary, last) > _EPILOGUE
 
     def _outlived_before(self, finding: Finding) -> bool:
         """Whether much work was done between lines like this one, and a good end follows a specific one."""
@@ -261,9 +281,9 @@ class Survival:
         return [end for end in ends if not end.entry.general or end.line > last[end.number] - _CLOSE]
 
     @cached_property
-    def _serious(self) -> list[tuple[int, int]]:
-        """The places of findings that say more than any program may say."""
-        return [place(f) for f in self.findings if not f.warned and f.entry.strength > GENERIC]
+    def _troubles(self) -> list[tuple[int, int]]:
+        """The places of all causes and symptoms that are no warnings."""
+        return [place(f) for f in self.findings if not f.warned]
 
     def lived_until(self, end: Finding, finding: Finding) -> bool:
         """Whether no line between a cause and a good end in its file tells of a death."""

@@ -88,6 +88,21 @@ DEEPER = frozenset(
 # Causes that finally end a hanging job.
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
+# What may follow from a fault after the job went on for a while; other failures are of their own.
+_PEERS = frozenset({CauseClass.OTHER_RANK, CauseClass.LAUNCHER, CauseClass.HANG, *ENDS_A_HANG})
+FOLLOWS: dict[CauseClass | None, frozenset[CauseClass]] = {
+    CauseClass.MEMORY_HOST: _PEERS | {CauseClass.BUG, CauseClass.FABRIC, CauseClass.NODE},
+    CauseClass.GPU: _PEERS | {CauseClass.BUG, CauseClass.FABRIC, CauseClass.NODE, CauseClass.NUMERICAL},
+    CauseClass.FABRIC: _PEERS | {CauseClass.BUG, CauseClass.NODE, CauseClass.FILESYSTEM},
+    CauseClass.NODE: _PEERS | {CauseClass.BUG, CauseClass.FABRIC, CauseClass.FILESYSTEM},
+    CauseClass.FULL: _PEERS | {CauseClass.BUG, CauseClass.QUOTA, CauseClass.FILESYSTEM},
+    CauseClass.QUOTA: _PEERS | {CauseClass.BUG, CauseClass.FULL, CauseClass.FILESYSTEM},
+    CauseClass.FILESYSTEM: _PEERS | {CauseClass.BUG, CauseClass.FULL, CauseClass.QUOTA},
+    CauseClass.NUMERICAL: _PEERS | {CauseClass.BUG},
+}
+# What the rest of a script may die of, since the program before it has died.
+AFTERMATH = _PEERS | {CauseClass.INPUT, CauseClass.DEPENDENCY}
+
 STRENGTH = dict.fromkeys(Role, 0) | {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.END: 80, Role.TOPIC: 50}
 
 # What a resource manager's states say of a job that ended otherwise than well.

@@ -1,0 +1,26 @@
+"""A trouble that a job survived is not what it died of, however its program tells of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.diagnose.corpus.survived import WAYS, dead, well
+from tests.runtime.diagnose.logs import told, why
+from whesl.runtime.diagnose.vocabulary import Outcome
+
+EACH = 10  # logs of each way and kind
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_job_that_ended_well(way: str) -> None:
+    for n in range(EACH):
+        log = well(f"{way} {n}", way)
+        assert why(log.text).outcome is not Outcome.FAILED, log.text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_job_that_died_of_something_else(way: str) -> None:
+    for n in range(EACH):
+        log = dead(f"{way} {n}", way)
+        cls, line = told(log.text)
+        assert cls == log.cls or line in log.deadly, log.text
