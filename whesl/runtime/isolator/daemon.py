@@ -144,9 +144,9 @@ class Daemon:
         self._end_of_attempt = AttemptEnd(self._observer)
         recovery = self._state.recovery
         half_ended = self._state.attempt if recovery is not None and not recovery.fenced else 0
-        self._nodes = Nodes(
-            directory, job, allocation, self._worker, self._asker, self._feed_nodes, half_ended
-        )
+        self._descriptors = Descriptors()
+        parts = (directory, job, allocation, self._worker, self._asker)
+        self._nodes = Nodes(*parts, self._feed_nodes, half_ended, self._descriptors.register)
         listen = matter(job.setup)
         self._manager_events = ManagerEvents(
             allocation, self._asker, self._nodes.places.tell, self._nodes.hear, listen=listen
@@ -163,7 +163,6 @@ class Daemon:
         self._stoppage = Stoppage(time.monotonic())
         self._held_hangs = HeldHangs(self._nodes.suspension, self._observer, self._collect)
         self._held_failures = HeldFailures(self._observer)
-        self._descriptors = Descriptors()
 
     def run(self) -> Finish:
         """Supervise the task until it is over."""

@@ -203,11 +203,13 @@ class KillAttempt(Command, frozen=True, kw_only=True):
     """Kill every process of an attempt on every node; Fenced or Unfenced follows.
 
     ``open_below``: directories; files below them that the processes have open for writing are noted first.
+    ``job_ends``: the resource manager ends the job, too.
     """
 
     attempt: int
     nodes: tuple[str, ...]
     open_below: tuple[str, ...] = ()
+    job_ends: bool = False
 
 
 class CollectEvidence(Command, frozen=True, kw_only=True):

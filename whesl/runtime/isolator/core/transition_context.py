@@ -90,7 +90,8 @@ class Transition:
         steps = state.recovery.steps if state.recovery else ()
         roots = [step.arguments.get("defaultpath") for step in steps if step.resource == "FILESYSTEM"]
         below = tuple(root for root in roots if isinstance(root, str))
-        self.do(KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below))
+        nodes, ends = state.nodes.active, state.terminated
+        self.do(KillAttempt(attempt=state.attempt, nodes=nodes, open_below=below, job_ends=ends))
 
     def wake(self, time: float) -> None:
         """Ask for a tick no later than ``time``."""

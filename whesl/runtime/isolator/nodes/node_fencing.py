@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,6 +23,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes import isolator_host_fencing
+from whesl.runtime.isolator.nodes.agents_when_needed import SUCCESSORS, LateAgents
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
 from whesl.runtime.isolator.nodes.job_suspension import Suspension
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 RETRY = 0.25
-# Nodes that may take the task over, or end its job; each of them asks the resource manager about this one.
-SUCCESSORS = 3
 REPEAT = 0.1  # seconds between two requests to kill, while a launcher may end by itself
 # Seconds for a launcher to end after its ranks were killed; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
@@ -65,6 +64,7 @@ class Nodes:
             busy, as when nodes die, and no recovery may wait for it.
         feed: takes events.
         half_ended: the attempt that an earlier isolator had begun to end, with an unknown result.
+        listen: takes the agents' sockets.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Nodes:
         asker: Worker,
         feed: Callable[[Event], None],
         half_ended: int = 0,
+        listen: Callable[[Iterable[zmq.Socket[bytes] | int]], None] = lambda _: None,
     ) -> None:
         self._directory = directory
         self._job = job
@@ -105,43 +106,38 @@ class Nodes:
         self._missed_by = time.monotonic() + MISSED_LIMIT if of_nodes else 0.0
         self._cut_off = False  # whether neither agents nor the resource manager are heard
         self.suspension = Suspension(allocation)
-        self._agents: Agents | None = None
         self._silence = Silence((), job.heartbeat_limit)
-        if self._remote:
-            self._start_agents()
+        self._late = LateAgents(setup, allocation, asker, self._start_agents, listen, directory.link)
 
-    def _start_agents(self) -> None:
+    @property
+    def _agents(self) -> Agents | None:
+        return self._late.present
+
+    def _start_agents(self) -> Agents:
         # Imported here since most tasks have one node, and the link's server is a slow import.
         from whesl.runtime.isolator.nodes.agent_supervisor import Agents
 
         job = self._job
-        try:
-            self._agents = Agents(
-                self._directory.link,
-                self._allocation,
-                self._remote,
-                job.setup.own_node,
-                job.setup.claim,
-                token_prefix(job.setup),
-                self.suspension,
-                successors=self._remote[:SUCCESSORS] if job.setup.kept else (),
-                heartbeat=job.heartbeat,
-                limit=job.heartbeat_limit,
-                now=time.monotonic(),
-            )
-        except (WheslError, OSError) as error:
-            LOG.warning("no agents: %s; loss of a node is known only from the resource manager", error)
-            return
-        self._silence = self._agents.silence
+        agents = Agents(
+            self._directory.link,
+            self._allocation,
+            self._remote,
+            job.setup.own_node,
+            job.setup.claim,
+            token_prefix(job.setup),
+            self.suspension,
+            successors=self._remote[:SUCCESSORS] if job.setup.kept else (),
+            heartbeat=job.heartbeat,
+            limit=job.heartbeat_limit,
+            now=time.monotonic(),
+        )
+        self._silence = agents.silence
+        return agents
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
-        """The sockets and descriptors to poll for reading."""
-        return (
-            *self.suspension.sockets,
-            *self.places.sockets,
-            *(self._agents.sockets if self._agents else ()),
-        )
+        """The sockets and descriptors to poll for reading, without the agents'."""
+        return (*self.suspension.sockets, *self.places.sockets)
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -154,7 +150,7 @@ class Nodes:
         times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
         times += [time for time in (self._heard_by, self._missed_by) if now < time]
         times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
-        times.append(self.places.next_deadline())
+        times += [self.places.next_deadline(), self._late.due]
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -177,7 +173,8 @@ class Nodes:
                 self._came_back(fact.node)
             else:
                 self._hear_agent(fact.peer, fact.message)
-        self.places.poll(now, unattended=self._agents is None or bool(self._silence.never_heard()))
+        self.places.poll(now, unattended=self._late.failed or bool(self._silence.never_heard()))
+        self._late.poll(now)
         self._probe.poll(now)
         self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -299,6 +296,8 @@ class Nodes:
             self._fence_attempt(command, token, runner)
 
     def _fence_attempt(self, command: KillAttempt, token: str, runner: int | None) -> None:
+        if not command.job_ends:
+            self._late.begin()
         now = time.monotonic()
         remote = self._remote if self._agents else ()
         fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
@@ -486,6 +485,7 @@ class Nodes:
             here: sends the signal on this node, and returns the number of processes; None after the end.
         """
         if command.version:
+            self._late.begin()
             self._held_signal.hold(here, time.monotonic())
         else:
             here()
