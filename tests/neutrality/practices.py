@@ -89,7 +89,9 @@ PRACTICES = (
     # What jobs ask of Slurm about themselves.
     step("own-account", "srun -n1 -J mine true; sleep 3; sacct -n -P -j $SLURM_JOB_ID -o JobName,State,ExitCode; sacct -n -P -j $SLURM_JOB_ID.0 -o JobName,State\n"),
     step("own-record", "scontrol show job $SLURM_JOB_ID | grep -E '^ *(Command|WorkDir|StdOut|StdIn|NumNodes|Requeue)'; scontrol show step $SLURM_JOB_ID.batch 2>&1 | wc -l; sinfo -h -n $SLURMD_NODENAME -o %P | sort\n"),
+    on_two("own-steps-by-number", "srun -N2 -n2 -J mine sleep 5 & sleep 3; squeue -h -s -j $SLURM_JOB_ID -o '%i %j' | grep -c \"^$SLURM_JOB_ID.0 mine\"; wait; scontrol listpids $SLURM_JOB_ID.0 2>&1 | wc -l\n", ways=(*RUN, "exec", "exec-none", "observe")),
     step("own-usage", "srun -n1 --overlap sleep 4 & sleep 2; sstat -n -P -j $SLURM_JOB_ID.0 -o JobID,NTasks; scontrol listpids $SLURM_JOB_ID.0 | wc -l; wait\n"),
+    step("variable-time", "sleep 1; squeue -h -j $SLURM_JOB_ID -o %k; scontrol update jobid=$SLURM_JOB_ID comment=47:00; squeue -h -j $SLURM_JOB_ID -o %k\n", header=(b"--comment=48:00:00",)),
     step("own-name", "scontrol update jobid=$SLURM_JOB_ID name=renamed; squeue -h -j $SLURM_JOB_ID -o %j; scontrol update jobid=$SLURM_JOB_ID nice=5 2>&1 | head -n 1\n"),
     step("late-directives", "true\n#SBATCH --nodes=9\n##SBATCH --ntasks=9\n# SBATCH --ntasks=9\necho $SLURM_NNODES\n"),
     step("index-of-a-list", "sed -n \"$((SLURM_ARRAY_TASK_ID+1))p\" list > line-$SLURM_ARRAY_TASK_ID; srun -n1 sh -c 'echo step >> line-$SLURM_ARRAY_TASK_ID'\n", files={"list": b"first\nsecond\n"}, header=(b"--array=0-1",)),
@@ -119,7 +121,7 @@ PRACTICES = (
     step("parallel", "export PARALLEL_HOME=$PWD/.parallel; parallel -k -j2 --joblog log 'echo {}; exit {}' ::: 0 3 2> /dev/null; echo $?; cut -f 7 log | sort; rm log; seq 3 | parallel -k --pipe -N1 cat; parallel -k -j2 srun -n1 --overlap echo {} ::: a b; timeout 5 parallel -j1 --timeout 1 'sleep 9; echo {}' ::: c; echo $?; rm -r .parallel\n"),
     on_two("shrinks-itself", "scontrol update JobId=$SLURM_JOB_ID NumNodes=1; . ./slurm_job_${SLURM_JOB_ID}_resize.sh; rm -f slurm_job_*_resize.*; srun -l sh -c 'echo $SLURM_NNODES $SLURMD_NODENAME' | sort; sleep 2; srun hostname > /dev/null; echo $?\n"),
     outside("notified", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "notify", "{job}", "a word")), done("ready"), managers=SLURM),
-    outside("trap-real-time", "trap 'echo got RT; : > got-RT' RTMIN+6\n" + WAITS, scancel("-b", "-s", "40"), done("ready"), managers=SLURM, volatile=("messages:*",)),
+    outside("trap-real-time", "trap 'echo got RT; : > got-RT' RTMIN+6\n" + WAITS, scancel("-b", "-s", "40"), done("got-RT"), managers=SLURM, volatile=("messages:*",)),
     outside("element-cancelled", "[ $SLURM_ARRAY_TASK_ID = 1 ] && { : > ready; sleep 25; }; echo $SLURM_ARRAY_TASK_ID > done-$SLURM_ARRAY_TASK_ID\n", Act(when=When.MARK, mark="ready", do=("scancel", "{job}_1")), header=("--array=0-2",), managers=SLURM),
     outside("element-requeued", "[ $SLURM_ARRAY_TASK_ID = 1 ] && [ -z \"$SLURM_RESTART_COUNT\" ] && { : > ready; sleep 25; }; echo \"$SLURM_ARRAY_TASK_ID $SLURM_RESTART_COUNT\" > done-$SLURM_ARRAY_TASK_ID\n", Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}_1")), header=("--array=0-2",), managers=SLURM, seconds=180.0),
     outside("hetjob-cancelled", STILL, scancel(), header=("--ntasks=1", "hetjob", "--ntasks=2"), managers=SLURM, volatile=("messages:*", "file:slurm-*")),

@@ -220,8 +220,6 @@ def test_the_page_is_the_table() -> None:
     [
         ("export PATH=/opt/bin:/bin", "path"),
         ("PATH=/bin ./x", "path"),
-        ("scontrol update jobid=$SLURM_JOB_ID Comment=x", "comment"),
-        ("#SBATCH --comment=mine", "comment"),
         ("ulimit -a", "memory-limit"),
         ("x=$(ulimit -S -m)", "memory-limit"),
         ("scancel ${SLURM_JOB_ID}.0", "agents"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import waiting
 from tests.managers.workflow.test_granted_spares import front as in_front
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, GRANTED_SPARES
 from whesl.managers.resource.wrapped_script import KEEPS
@@ -147,6 +148,31 @@ def test_who_waits_for_the_jobs_end_gets_its_status(place: Path) -> None:
         ("sbatch", "--wait", "sim.sh"), env=front, cwd=place, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "Submitted batch job 7 on cluster c\n", "")
+
+
+def test_who_waits_ends_with_its_caller(place: Path) -> None:
+    """``kill`` of a waiting sbatch left the real one behind, which waited on."""
+    environment = in_front(place, refuse=False)
+    (place / "real" / "sbatch").write_text("#!/bin/sh\necho $$ > pid\nexec sleep 60\n")
+    front = {**environment, **Front(rules=str(place / "rules.esl"), spares=0).told()}
+    with subprocess.Popen(("sbatch", "--wait", "sim.sh"), env=front, cwd=place) as waiter:
+        waiting.until(lambda: (place / "pid").exists() and (place / "pid").read_text(), "the real one", 60.0)
+        waiter.terminate()
+    pid = int((place / "pid").read_text())
+    waiting.until(lambda: not Path(f"/proc/{pid}").exists(), "its end", 60.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [("sbatch sim.sh", "sim.sh"), ("sbatch -D d sim.sh", "d/sim.sh"), ("sbatch own.sh", "b/own.sh")],
+)
+def test_a_script_is_looked_for_where_sbatch_does(place: Path, call: str, found: str) -> None:
+    """One that was on PATH alone ran without protection."""
+    for name in ("d/sim.sh", "b/own.sh"):
+        (place / name).parent.mkdir()
+        (place / name).write_text(f"#!/bin/sh\necho {name}\n")
+    words, _, _ = submitted(place, f"PATH=$PWD/b:$PATH; {call}")
+    assert words.split()[-1].removeprefix(f"{place}/") == found
 
 
 def test_what_is_only_observed_gets_nothing_more(place: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -273,10 +273,12 @@ class Scheduler:
     """A scheduler in memory; ``blind`` looks fail before one succeeds, ``late`` looks miss a new job."""
 
     def __init__(self) -> None:
-        self.jobs: dict[str, tuple[str, JobState]] = {}
+        self.accepted: dict[str, tuple[str, JobState]] = {}
         self.blind = 0
         self.late = 0
         self.known = True
+        self.forgotten = False
+        self.submitted = 5.0  # when its jobs were, as ``submit`` says
 
     def find(self, token: str) -> JobRecord | None:
         if self.blind:
@@ -285,19 +287,23 @@ class Scheduler:
         if self.late:
             self.late -= 1
             return None
-        if token in self.jobs and self.known:
-            job, state = self.jobs[token]
+        if token in self.accepted and self.known:
+            job, state = self.accepted[token]
             return JobRecord(id=job, token=token, state=state)
         return None
 
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        made = {job: state for job, state in self.accepted.values() if job in ids and not self.forgotten}
+        return {job: JobRecord(id=job, state=made[job], submitted=self.submitted) for job in made}
+
     def accept(self, token: str) -> str:
-        assert token not in self.jobs, "submitted twice"
-        self.jobs[token] = (str(100 + len(self.jobs)), JobState.PENDING)
-        return self.jobs[token][0]
+        assert token not in self.accepted, "submitted twice"
+        self.accepted[token] = (str(100 + len(self.accepted)), JobState.PENDING)
+        return self.accepted[token][0]
 
     def end(self, state: JobState) -> None:
-        token, (job, _) = list(self.jobs.items())[-1]
-        self.jobs[token] = (job, state)
+        token, (job, _) = list(self.accepted.items())[-1]
+        self.accepted[token] = (job, state)
 
 
 class KilledError(Exception):
@@ -328,7 +334,7 @@ def test_a_lost_reply_is_one_job(tmp_path: Path) -> None:
     scheduler = Scheduler()
     scheduler.late = 2
     assert submit(tmp_path, scheduler, lost(scheduler, TransientError("timed out"))) == "100"
-    assert len(scheduler.jobs) == 1
+    assert len(scheduler.accepted) == 1
 
 
 @pytest.mark.parametrize("state", list(JobState))
@@ -339,7 +345,7 @@ def test_killed_before_the_reply_is_one_job(state: JobState, tmp_path: Path) -> 
         submit(tmp_path, scheduler, lost(scheduler, KilledError()))
     scheduler.end(state)
     assert submit(tmp_path, scheduler) == "100"
-    assert len(scheduler.jobs) == 1
+    assert len(scheduler.accepted) == 1
 
 
 @pytest.mark.parametrize("state", list(JobState))
@@ -356,7 +362,17 @@ def test_a_second_submission_after_the_reply(state: JobState, tmp_path: Path) ->
 def test_a_job_that_is_forgotten_has_ended(tmp_path: Path) -> None:
     scheduler = Scheduler()
     submit(tmp_path, scheduler)
+    scheduler.known, scheduler.forgotten = False, True
+    assert submit(tmp_path, scheduler) == "101"
+
+
+def test_a_job_whose_owner_changed_its_comment_is_known_by_its_id(tmp_path: Path) -> None:
+    """Where Slurm has no accounting, a study that was run again submitted it a second time."""
+    scheduler = Scheduler()
+    submit(tmp_path, scheduler)
     scheduler.known = False
+    assert submit(tmp_path, scheduler) == "100"
+    scheduler.submitted = -1000.0  # a job of another time has the id: Slurm counts anew
     assert submit(tmp_path, scheduler) == "101"
 
 
@@ -368,7 +384,7 @@ def test_not_seen_is_not_gone(tmp_path: Path) -> None:
     scheduler.blind = 99
     with pytest.raises(CouldNotObserveError):
         submit(tmp_path, scheduler)
-    assert len(scheduler.jobs) == 1
+    assert len(scheduler.accepted) == 1
 
 
 def test_a_task_s_name_may_be_longer_than_a_file_s(tmp_path: Path) -> None:
@@ -404,15 +420,15 @@ def test_never_two_living_jobs_for_one_task(events: list[str]) -> None:
     scheduler = Scheduler()
     with tempfile.TemporaryDirectory() as name:
         for event in events:
-            living = [job for job, state in scheduler.jobs.values() if not state.ended]
+            living = [job for job, state in scheduler.accepted.values() if not state.ended]
             assert len(living) <= 1
-            if event in ("fail", "finish") and scheduler.jobs:
+            if event in ("fail", "finish") and scheduler.accepted:
                 scheduler.end(JobState.FAILED if event == "fail" else JobState.COMPLETED)
                 continue
             how: Callable[[str], str] = scheduler.accept
             if event in ("lost", "late"):
                 how = lost(scheduler, CouldNotObserveError("?"))
-                scheduler.late = 3 if event == "late" and not scheduler.jobs else 0
+                scheduler.late = 3 if event == "late" and not scheduler.accepted else 0
             elif event == "killed":
                 how = lost(scheduler, KilledError())
             elif event == "refused":

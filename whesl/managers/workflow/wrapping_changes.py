@@ -10,8 +10,6 @@ import re
 
 import msgspec
 
-from whesl.managers.workflow.submission.sbatch_options import parse_header
-
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One difference between a wrapped job and the same job without WHESL.
@@ -23,7 +21,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         why: the reason for the change, as a sentence.
         aspects: the globs of the values in which tests see the change (tests/neutrality/records.py).
         script: a regular expression for the lines of a script that the change concerns; "" for no lines.
-        option: the option of sbatch that the change concerns; "" for no option.
     """
 
     name: str
@@ -32,7 +29,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     aspects: tuple[str, ...] = ()
     script: str = ""
-    option: str = ""
 
 
 CHANGES = (
@@ -53,12 +49,10 @@ CHANGES = (
     ),
     Change(
         name="comment",
-        what="The job's comment begins with a word `whesl:...`; the user's own comment follows it.",
-        when="In `whesl run`.",
+        what="The job's comment is a word `whesl:...`.",
+        when="In `whesl run`; for a moment only where the job has a comment, or its script asks for one.",
         why="After a lost reply the job is found by it, so it is not submitted twice.",
         aspects=("job:*:Comment",),
-        script=r"(?i)\bcomment=|%k\b",
-        option="comment",
     ),
     Change(
         name="first-line",
@@ -181,8 +175,8 @@ CHANGES = (
     ),
     Change(
         name="agents",
-        what="The job has one more step, named `whesl-...`; the script's own are counted behind it.",
-        when="In jobs of several nodes.",
+        what="The job has one more step, named `whesl-...`; the script's later ones are counted behind it.",
+        when="In jobs of several nodes with rules: after the first step; at once where they act on nodes.",
         why="An agent on each other node finds the processes of an attempt, and tells that its node lives.",
         aspects=("agents:*",),
         script=r"SLURM_JOB_?ID\}?\.\d",
@@ -203,7 +197,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         change: the row.
-        line: the script's line number, from 1; 0 for an option.
+        line: the script's line number, from 1.
     """
 
     change: Change
@@ -215,32 +209,21 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             path: the script's path.
         """
-        where = f"{path}:{self.line}" if self.line else f"{path} (--{self.change.option})"
-        return f"{where} meets what WHESL changes in a job: {self.change.what} {self.change.why}"
+        return f"{path}:{self.line} meets what WHESL changes in a job: {self.change.what} {self.change.why}"
 
 
-def concerning(text: str, options: tuple[str, ...] = ()) -> tuple[Notice, ...]:
+def concerning(text: str) -> tuple[Notice, ...]:
     """Return the rows that concern a script, each once.
 
     Args:
         text: the script's text.
-        options: the names of the call's sbatch options.
     """
-    lines = text.splitlines()
-    header = {name for name, _ in parse_header(text)} | set(options)
+    lines = [line for line in enumerate(text.splitlines(), 1) if not line[1].lstrip().startswith("#")]
     found = []
     for change in CHANGES:
         pattern = re.compile(change.script) if change.script else None
-        line = next(
-            (
-                number
-                for number, line in enumerate(lines, 1)
-                if pattern and not line.lstrip().startswith("#") and pattern.search(line)
-            ),
-            0,
-        )
-        if line or (change.option and change.option in header):
-            found.append(Notice(change=change, line=line))
+        if number := next((number for number, line in lines if pattern and pattern.search(line)), 0):
+            found.append(Notice(change=change, line=number))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
@@ -36,10 +36,14 @@ LOOKS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 class Lookup(Protocol):
-    """The look-up by token, a part of ``whesl.managers.resource.port.Scheduler``."""
+    """The look-ups, a part of ``whesl.managers.resource.port.Scheduler``."""
 
     def find(self, token: str) -> JobRecord | None:
         """Return the job submitted with a token; None only when the scheduler surely has no such job."""
+        ...
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        """Return the jobs' records by id; for a job array's id those of its elements."""
         ...
 
 
@@ -153,7 +157,7 @@ def submit_once(
     last = ledger.read() or Submission(number=0)
     number = last.number or 1
     if last.number:
-        found = _look(scheduler, token(task, number), sleep)
+        found = _look(scheduler, token(task, number), last, sleep)
         if found is not None and (not last.job or not _over(found)):
             job = job_ids.submitted(found.id)
             ledger.write(last.became(job))
@@ -178,12 +182,20 @@ def _over(record: JobRecord) -> bool:
     return record.state.ended and record.state is not JobState.COMPLETED
 
 
-def _look(scheduler: Lookup, name: str, sleep: Callable[[float], None]) -> JobRecord | None:
+def _look(scheduler: Lookup, name: str, last: Submission, sleep: Callable[[float], None]) -> JobRecord | None:
     error: WheslError | None = None
     for wait in LOOKS:
         sleep(wait)
         try:
-            return scheduler.find(name)
+            if (found := scheduler.find(name)) is not None or not last.job:
+                return found
+            # A comment that its owner has changed has no token.
+            known = [
+                record
+                for record in scheduler.jobs((last.job,)).values()
+                if record.submitted >= last.asked - PATIENCE
+            ]
+            return min(known, key=lambda record: record.state.ended, default=None)
         except (CouldNotObserveError, TransientError) as caught:
             error = caught
     assert error is not None

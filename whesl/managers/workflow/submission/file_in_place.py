@@ -12,7 +12,9 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ _CLONE_NEWUSER = 0x10000000
 _MS_BIND = 4096
 _MS_REC = 16384
 _MS_PRIVATE = 1 << 18
+_PDEATHSIG = 1  # prctl(2)
 
 
 def descriptor_of(script: str) -> int | None:
@@ -71,6 +74,23 @@ class ScriptInPlace(msgspec.Struct, frozen=True, kw_only=True):
             return {"stdin": subprocess.DEVNULL, "preexec_fn": lambda: put(self.copy, self.script)}
         rewound = {"preexec_fn": lambda: os.lseek(descriptor, 0, os.SEEK_SET)}
         return {"pass_fds": (descriptor,), **rewound} if descriptor else {"stdin": None, **rewound}
+
+
+def with_caller(then: Callable[[], object] | None) -> Callable[[], None]:
+    """Return what a new process does before its program: it ends with this one, as one process would.
+
+    Args:
+        then: what it does first.
+    """
+    libc = ctypes.CDLL(None)
+
+    def begin() -> None:
+        if then is not None:
+            then()
+        # A new user namespace would forget it.
+        libc.prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+    return begin
 
 
 def put(copy: str, place: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
+
+import msgspec
 
 from whesl import become
 from whesl.files import file_retry
@@ -43,6 +46,9 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, W
 _ANSWERS = {"help", "usage", "version", "test-only"}
 # Seconds for one call of the real sbatch; more than Slurm's own timeouts (MessageTimeout, with repetitions).
 _TIMEOUT = 120.0
+_BRIEF = 10.0  # seconds for a call that may fail
+# What a script has that asks for its job's comment, or sets it.
+_OF_COMMENT = re.compile(r"(?i)comment|%k\b")
 
 
 def main(directory: str, arguments: Sequence[str]) -> int:
@@ -106,6 +112,7 @@ def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedSc
     """
     for valued in (True, False):
         call = parse_call(arguments, valued=valued)
+        call = msgspec.structs.replace(call, script=_located(call.script, call.last("chdir") or ""))
         text, wrapped = "", None
         with contextlib.suppress(OSError):
             text = _read(call.script) if call.script else ""
@@ -113,6 +120,13 @@ def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedSc
         if text.startswith("#!") or not call.guessed:
             break
     return call, text, wrapped
+
+
+def _located(script: str, directory: str) -> str:
+    """Return a script's path where sbatch looks for it: the job's directory, then PATH (proc_args.c)."""
+    places = (directory, *os.environ.get("PATH", "").split(os.pathsep)) if script[:1] not in "./" else ()
+    paths = (os.path.join(place, script) for place in places)  # noqa: PTH118 - the name stays as it is
+    return next((path for path in paths if os.access(path, os.R_OK)), script)
 
 
 def _read(script: str) -> str:
@@ -140,7 +154,7 @@ def _submit(
         sys.stderr.write(reply.stderr)
         return exactly_once_submission.job_id(reply.stdout)
 
-    return submit_with_fallbacks.submit(
+    job = submit_with_fallbacks.submit(
         wrapped,
         environment,
         resource.scheduler(name),
@@ -157,6 +171,16 @@ def _submit(
         impossible=lambda wish: _impossible(real, wish.words, environment),
         call=call_with,
     )
+    if "comment" in asked or _OF_COMMENT.search(text):
+        _give_comment(job, asked.get("comment") or "", environment)
+    return job
+
+
+def _give_comment(job: str, comment: str, environment: Mapping[str, str]) -> None:
+    """Take the token out of a job's comment: its submission is recorded. The token stays where that fails."""
+    command = ("scontrol", "update", f"JobId={job}", f"Comment={comment}")
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(command, env=environment, capture_output=True, timeout=_BRIEF, check=False)
 
 
 def _submit_unwrapped(
@@ -222,8 +246,9 @@ def _sbatch(
 
     A task's job, whose reply nobody reads, is not waited for: its submission ends with its id.
     """
-    given = place.given() if place else {"stdin": subprocess.DEVNULL}
+    given: dict[str, Any] = place.given() if place else {"stdin": subprocess.DEVNULL}
     given |= {"executable": real, "env": dict(environment), "text": True, "errors": "replace"}
+    given["preexec_fn"] = file_in_place.with_caller(given.get("preexec_fn"))
     with (
         tempfile.TemporaryFile("w+", errors="replace") as errors,
         subprocess.Popen(["sbatch", *words], stdout=subprocess.PIPE, stderr=errors, **given) as process,
