@@ -83,7 +83,7 @@ class Shell:
         self.allocation = allocation or Asked()
         self.events: list[Event] = []
         self.worker, self.asker = Worker(), Worker()
-        setup = make_setup(nodes=("n1", "n2"), moves=cut_off_after > 0.0)
+        setup = make_setup(nodes=("n1", "n2"), moves=cut_off_after > 0.0, kept=cut_off_after > 0.0)
         job = Job(setup=setup, command=("true",), heartbeat_limit=cut_off_after or 3.0)
         self.nodes = Nodes(
             TaskDir(place),
@@ -158,8 +158,8 @@ def test_a_node_that_hears_nobody_calls_no_other_node_lost(
     with contextlib.closing(shell), monkeypatch.context() as patched:
         patched.setattr(Asked, "node_states", unanswered)
         # On a busy machine the responder itself does not run for longer than a silence may last.
-        assert shell.nodes._agents is not None
-        monkeypatch.setattr(shell.nodes._agents, "_read_leases", lambda _: [])
+        assert shell.nodes._late.present is not None
+        monkeypatch.setattr(shell.nodes._late.present, "_read_leases", lambda _: [])
         monkeypatch.setattr(shell.nodes._silence, "listened", math.inf)
         shell.nodes._silence.heard("n2", time.monotonic())
         began = time.monotonic()
@@ -291,6 +291,7 @@ def test_a_failure_beside_a_node_without_an_agent_waits_until_the_node_is_seen(
     monkeypatch.setattr(manager_node_states, "ANSWER_LIMIT", 0.0)
     monkeypatch.setattr(shell.allocation, "gone", lambda _: seen, raising=False)
     shell.nodes._missed_by = math.inf  # rules act on lost nodes
+    shell.nodes._late.begin()
     assert not shell.explained(1)
     if seen is None:
         answered = shell.nodes._states.answered

@@ -7,7 +7,6 @@ other nodes have ended with 0). Only the resource manager's report counts: a sil
 
 from __future__ import annotations
 
-from whesl.language.spec import ResourceKind
 from whesl.managers.resource import manager_table
 from whesl.model.states import NodeState, TaskState
 from whesl.runtime.isolator.core.events_and_commands import NodeSeen
@@ -36,11 +35,8 @@ def end(transition: Transition) -> None:
     that outlives lost nodes.
     """
     state = transition.state
-    about_nodes = any(
-        step.resource == ResourceKind.NODE for rule in state.setup.exceptions() for step in rule.steps
-    )
     runs = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
-    if state.lost and state.setup.kept and runs and not about_nodes:
+    if state.lost and state.setup.kept and runs and not state.setup.changes_nodes():
         reason = why(state)
         transition.say(f"{reason}: the attempt is ended, as the job would have been")
         code = FAILED_WITHOUT_STATUS

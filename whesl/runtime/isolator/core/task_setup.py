@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.language.spec import ExceptionSpec, Spec
+from whesl.language.spec import ExceptionSpec, ResourceKind, Spec
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import RequeueSaid
@@ -61,6 +61,14 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     def exceptions(self) -> tuple[ExceptionSpec, ...]:
         """Return the exceptions that the rules have for the task, in their order."""
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
+
+    def watches_nodes(self) -> bool:
+        """Whether the state of a node raises an exception of the rules."""
+        return any(one.of_nodes for rule in self.exceptions() for one in rule.detections)
+
+    def changes_nodes(self) -> bool:
+        """Whether a recovery of the rules changes the task's nodes."""
+        return any(step.resource == ResourceKind.NODE for rule in self.exceptions() for step in rule.steps)
 
     def claims(self, active: tuple[str, ...]) -> bool:
         """Whether the task has to claim its nodes in the account, since it uses a part of the allocation."""

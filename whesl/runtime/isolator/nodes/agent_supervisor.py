@@ -50,6 +50,8 @@ from whesl.runtime.wire.own_addresses import own_addresses
 LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
+# Nodes that may take the task over, or end its job; each of them asks the resource manager about this one.
+SUCCESSORS = 3
 REVIVALS = 3  # how often the agent of one node is restarted
 LOOK_AGAIN = 0.02  # seconds between two calls while a connection has closed or the responder is behind
 STALE = 0.5  # largest delay in seconds of a running responder

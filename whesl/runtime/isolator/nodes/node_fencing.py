@@ -23,7 +23,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes import isolator_host_fencing
-from whesl.runtime.isolator.nodes.agents_when_needed import SUCCESSORS, LateAgents
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
 from whesl.runtime.isolator.nodes.job_step_nodes import StepPlaces
 from whesl.runtime.isolator.nodes.job_suspension import Suspension
@@ -36,6 +35,7 @@ from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.node_agent import messages
 from whesl.runtime.node_agent.fencing.attempt_processes import Killing
 from whesl.runtime.node_agent.fencing.attempt_signals import HeldSignal
+from whesl.runtime.node_agent.late_start import LateStart
 from whesl.runtime.wire.blocking_call_worker import Worker
 
 if TYPE_CHECKING:
@@ -97,25 +97,26 @@ class Nodes:
         self._probe = Probe(job, worker, self._find_program, feed)
         self._held_signal = HeldSignal()
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
-        self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
+        self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._check_fence)
         self.places = StepPlaces(allocation, job, str(directory.path), feed)
         self._check_at: float | None = None
         self._ending = 0  # the last attempt that the isolator has decided to end
         self._heard_by = 0.0
-        of_nodes = any(one.of_nodes for exception in setup.exceptions() for one in exception.detections)
-        self._missed_by = time.monotonic() + MISSED_LIMIT if of_nodes else 0.0
+        self._missed_by = time.monotonic() + MISSED_LIMIT if setup.watches_nodes() else 0.0
         self._cut_off = False  # whether neither agents nor the resource manager are heard
         self.suspension = Suspension(allocation)
         self._silence = Silence((), job.heartbeat_limit)
-        self._late = LateAgents(setup, allocation, asker, self._start_agents, listen, directory.link)
-
-    @property
-    def _agents(self) -> Agents | None:
-        return self._late.present
+        self._listen = listen
+        self._late = LateStart(allocation, asker, self._start_agents, wanted=bool(self._remote))
+        # An earlier isolator's agents have the link.
+        if setup.kept or setup.watches_nodes() or setup.changes_nodes() or directory.link.exists():
+            self._late.begin()
+        elif setup.exceptions():
+            self._late.after_first_step()
 
     def _start_agents(self) -> Agents:
         # Imported here since most tasks have one node, and the link's server is a slow import.
-        from whesl.runtime.isolator.nodes.agent_supervisor import Agents
+        from whesl.runtime.isolator.nodes.agent_supervisor import SUCCESSORS, Agents
 
         job = self._job
         agents = Agents(
@@ -132,6 +133,7 @@ class Nodes:
             now=time.monotonic(),
         )
         self._silence = agents.silence
+        self._listen(agents.sockets)
         return agents
 
     @property
@@ -153,7 +155,7 @@ class Nodes:
         times += [self.places.next_deadline(), self._late.due]
         if self._stacks is not None:
             times.append(self._stacks.deadline)
-        if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
+        if self._late.present is not None and (next_ := self._late.present.next_deadline()) is not None:
             times.append(next_)
         return min(times, default=None)
 
@@ -163,7 +165,7 @@ class Nodes:
         # Where nobody is heard, this node may be the one that is cut off, and another one take the task over.
         unheard = self._states.answered + self._job.heartbeat_limit / 2 <= now
         self._cut_off = self._job.setup.moves and unheard and self._silence.all_silent(now)
-        for fact in self._agents.poll(now, cut_off=self._cut_off) if self._agents else ():
+        for fact in self._late.present.poll(now, cut_off=self._cut_off) if self._late.present else ():
             if isinstance(fact, NodeLost):
                 self._states.due = now
                 down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
@@ -203,12 +205,12 @@ class Nodes:
 
     def _came_back(self, node: str) -> None:
         """Ask the agent of a returned node to end all earlier attempts, even if its lease has ended them."""
-        if self._agents is None:
+        if self._late.present is None:
             return
         if self._fence is not None and node in self._fence.waiting:
-            self._agents.kill(node, self._fence.token, self._fence.number, self._fence.steps)
+            self._late.present.kill(node, self._fence.token, self._fence.number, self._fence.steps)
         for token in self._owed.pop(node, ()):
-            self._agents.kill(node, token)
+            self._late.present.kill(node, token)
 
     def may_tell_more(self, attempt: int, used: Sequence[str], now: float) -> bool:
         """Whether an attempt's failure has to wait, for a limited time, for reports on the nodes.
@@ -259,8 +261,8 @@ class Nodes:
         self._probe.begin(attempt, token, runner)
 
     def _find_program(self, token: str) -> None:
-        if self._agents is not None:
-            self._agents.find_program(token)
+        if self._late.present is not None:
+            self._late.present.find_program(token)
 
     def hear(self, event: NodeEvent) -> None:
         """Take a node event that the resource manager has sent by itself."""
@@ -299,7 +301,7 @@ class Nodes:
         if not command.job_ends:
             self._late.begin()
         now = time.monotonic()
-        remote = self._remote if self._agents else ()
+        remote = self._remote if self._late.present else ()
         fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
         fence.forced = command.attempt == self._half_ended
         if self._launchers[0] != command.attempt:
@@ -308,9 +310,9 @@ class Nodes:
         self._fence = fence
         self._fenced = command.nodes
         self._check_at = now
-        if self._agents is not None:
+        if self._late.present is not None:
             for node in self._remote:
-                self._agents.kill(node, token)
+                self._late.present.kill(node, token)
 
         def then(result: Killing) -> None:
             self._note(fence, result)
@@ -324,7 +326,7 @@ class Nodes:
                 self._fence_again(fence, time.monotonic())
 
         # Without agents, only the launcher can end its ranks on the other nodes, so it is asked to end.
-        gentle = bool(self._remote) and self._agents is None
+        gentle = bool(self._remote) and self._late.present is None
         # A launcher would wait for the ranks of a lost node in use, so it is given no time.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
@@ -348,9 +350,9 @@ class Nodes:
         self._worker.submit(kill, then)
 
     def _fence_again(self, fence: Fence, now: float) -> None:
-        if self._agents is not None:
+        if self._late.present is not None:
             for node in fence.again(now):
-                self._agents.kill(node, fence.token, fence.number, fence.steps)
+                self._late.present.kill(node, fence.token, fence.number, fence.steps)
 
     def _note(self, fence: Fence, result: Killing) -> None:
         fence.launchers.update(result.launchers)
@@ -390,10 +392,8 @@ class Nodes:
         self._asker.submit(ask, then)
         return True
 
-    def _answered(self) -> None:
-        self._check_fence(time.monotonic())
-
-    def _check_fence(self, now: float) -> None:
+    def _check_fence(self, now: float | None = None) -> None:
+        now = time.monotonic() if now is None else now
         fence = self._fence
         if fence is None:
             self._check_at = None
@@ -439,8 +439,8 @@ class Nodes:
         self._stacks = stacks
         of_ranks = bool(command.silent)
         request = messages.ReadStacks(token=token, of_ranks=of_ranks)
-        if self._agents is not None:
-            stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, request)}
+        if self._late.present is not None:
+            stacks.waiting = {node for node in self._remote if self._late.present.read_stacks(node, request)}
 
         own = self._job.setup.own_node
 
@@ -489,12 +489,12 @@ class Nodes:
             self._held_signal.hold(here, time.monotonic())
         else:
             here()
-        if self._agents is not None:
-            self._agents.signal(token, command.signum, command.version)
+        if self._late.present is not None:
+            self._late.present.signal(token, command.signum, command.version)
 
     def close(self) -> None:
         """Stop asking the resource manager, and dismiss the agents."""
         self.suspension.close()
         self.places.close()
-        if self._agents is not None:
-            self._agents.close()
+        if self._late.present is not None:
+            self._late.present.close()

@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Collection
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +14,8 @@ from tests.runtime.isolator.conftest import exception, make_setup, node_exceptio
 from whesl.language.spec import ExceptionSpec
 from whesl.managers.resource.port import StepPlace
 from whesl.model.errors import CouldNotObserveError
-from whesl.runtime.isolator.nodes.agents_when_needed import LateAgents
+from whesl.runtime.isolator.nodes.node_fencing import Nodes
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.wire.blocking_call_worker import Worker
 
 
@@ -48,20 +48,25 @@ STEP = [StepPlace(1, ("n1",))]
     ],
 )
 def test_agents_are_started_as_late_as_the_rules_allow(
-    tmp_path: Path, rules: tuple[ExceptionSpec, ...], answers: tuple[list[StepPlace] | None, ...], when: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rules: tuple[ExceptionSpec, ...],
+    answers: tuple[list[StepPlace] | None, ...],
+    when: str,
 ) -> None:
     """``sacct -j $SLURM_JOB_ID.0`` told of the agents' step in each job of several nodes."""
-    setup, manager, asker = make_setup(*rules, nodes=("n1", "n2")), _Numbers(*answers), Worker()
-    started: list[object] = []
+    started: list[Nodes] = []
+
+    def start(nodes: Nodes) -> object:
+        started.append(nodes)
+        return object()
+
+    monkeypatch.setattr(Nodes, "_start_agents", start)
+    job = Job(setup=make_setup(*rules, nodes=("n1", "n2")), command=("true",))
+    manager, asker = _Numbers(*answers), Worker()
     with contextlib.closing(asker):
-        late = LateAgents(
-            setup,
-            manager,  # type: ignore[arg-type]  # a stand-in
-            asker,
-            lambda: SimpleNamespace(sockets=()),  # type: ignore[arg-type,return-value]  # as above
-            started.append,
-            tmp_path / "link.json",
-        )
+        nodes = Nodes(TaskDir(tmp_path), job, manager, asker, asker, lambda _: None)  # type: ignore[arg-type] # a stand-in
+        late = nodes._late
         assert bool(started) is (when == "at once")
 
         def asked() -> bool:
