@@ -17,7 +17,7 @@ from whesl.managers.workflow.batch.submission_commands import COMMANDS
 from whesl.managers.workflow.port import FluxifyOptions
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission.install import install
-from whesl.managers.workflow.submission.qsub_rewriting import parse_call, rewrite, stays
+from whesl.managers.workflow.submission.qsub_rewriting import interactive, parse_call, rewrite, waits
 from whesl.model import job_ids
 
 WRAPPED = WrappedScript(workflow="w", step="s", spares=1, keeps=True, source="/home/u/my job.sh")
@@ -96,13 +96,13 @@ def test_what_its_user_said_of_running_it_again(lines: list[str], call: list[str
 
 
 def test_what_is_not_ours() -> None:
-    """A command in the place of a script, a script from standard input, and a qsub that stays."""
+    """A command in the place of a script, a script from standard input, and a job's terminal."""
     for words in (["--", "hostname"], [], ["-"], ["--version"], ["a", "b"]):
         assert parse_call(words).commanded, words
     assert parse_call(["a.sh", "-q", "debug"]).script == "a.sh", "getopt(3) takes options behind it, too"
-    assert stays(parse_call(["-W", "umask=22,block=true", "a"]), header())
-    assert stays(parse_call(["a"]), header("-I"))
-    assert not stays(parse_call(["-W", "block=false", "a"]), header())
+    assert interactive(parse_call(["a"]), header("-I"))
+    assert waits(parse_call(["-W", "umask=22,block=true", "a"]), header())
+    assert not waits(parse_call(["-W", "block=false", "a"]), header())
 
 
 def test_a_script_is_read() -> None:
@@ -141,7 +141,8 @@ class Cluster:
         told = f"Job Id: 7.server\\036job_state=Q\\036Submit_arguments=-v $(cat {self.calls})"
         self._command("qstat", f'[ ! -e {self.known} ] || printf "{told}\\n"')
         said = "$* $WHESL_GRANTED_SPARES"
-        self._command("qsub", f'echo "{said}" >> {self.calls}; echo 7.server | tee {self.known}')
+        waits = "for script; do :; done; ! grep -qs block=true $script || exec sleep 600"
+        self._command("qsub", f'echo "{said}" >> {self.calls}; echo 7.server | tee {self.known}; {waits}')
         self.environment = {**os.environ, "WHESL_PYTHON": sys.executable, "WHESL_RJMS": "pbs"}
         self.environment["PATH"] = f"{install(place / 'bin', 'pbs')}:{self.directory}:{os.environ['PATH']}"
 
@@ -155,16 +156,19 @@ class Cluster:
         )
 
 
-@pytest.mark.parametrize(("nodes", "asked"), [(2, "select=2"), (1, "")])
-def test_a_script_is_submitted_once(tmp_path: Path, nodes: int, asked: str) -> None:
-    """A repeated call is told the job; a spare node that there cannot be is not asked for."""
+@pytest.mark.parametrize(("nodes", "asked", "lines"), [(2, "select=2", ["-W block=true"]), (1, "", [])])
+def test_a_script_is_submitted_once(tmp_path: Path, nodes: int, asked: str, lines: list[str]) -> None:
+    """A repeated call is told the job; a spare node that there cannot be is not asked for.
+
+    A script whose submission waits for its job's end was submitted without a token, at each call again.
+    """
     cluster, script = Cluster(tmp_path, nodes), tmp_path / "job.sh"
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     options = FluxifyOptions(
         program=("whesl",), workflow="w", spec="rules", home=str(home), spares={"job": 1}, place=str(home)
     )
-    made = Batch().fluxify(header(), script, options)
+    made = Batch().fluxify(header(*lines), script, options)
     for program in made.programs:
         program.write()
     script.write_text(made.text)

@@ -127,8 +127,12 @@ def login(bed: PbsBed, tmp_path: Path) -> Iterator[Login]:
 
 
 def test_a_chain_survives_a_lost_node(login: Login) -> None:
-    """The first job goes on in place with its spare; the second one, that waits for it, sees what it made."""
+    """The first job goes on in place with its spare; the second one, that waits for it, sees what it made.
+
+    Alone, the first one's submission would wait for the job's end.
+    """
     bed = login.bed
+    (login.place / "first.sh").write_text(FIRST.replace("#PBS -r n", "#PBS -r n -W block=true"))
     run = login.begin("first.sh", "second.sh:after=first")
     bed.wait_for(lambda: sorted(login.read("ran.0").split()) == ["n01", "n02"], "both nodes run", 120)
     bed.kill_node("n02")

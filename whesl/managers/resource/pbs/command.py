@@ -94,13 +94,7 @@ class PbsCommands:
     ) -> tuple[int, str, str]:
         """Run a command to its end and return its exit status, standard output and standard error.
 
-        Args:
-            command: the command and its arguments.
-            environ: variables to add to the command's environment.
-            cwd: the command's working directory.
-            text: the command's standard input.
-
-        Raises CouldNotObserveError without an answer.
+        The arguments are those of ``run``. Raises CouldNotObserveError without an answer.
         """
         done = command_call.call(
             command,

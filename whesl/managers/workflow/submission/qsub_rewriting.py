@@ -15,8 +15,7 @@ from whesl.managers.resource.pbs.submission import directives, name, options, pa
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.model.errors import UsageError
 
-# The attribute with which qsub waits for the job's end (-W block=true).
-_STAYS = re.compile(r"(?:^|,)\s*block\s*=\s*true", re.IGNORECASE)
+_WAITS = re.compile(r"(?:^|,)\s*block\s*=\s*true", re.IGNORECASE)
 _OUTLIVES = re.compile(r"(?:^|,)\s*tolerate_node_failures\s*=")
 # Resources of a whole job that do not concern its nodes (pbs_resources(7B)).
 _OF_NO_NODE = ("walltime", "min_walltime", "max_walltime", "cput", "pcput", "place", "software", "nice")
@@ -52,17 +51,15 @@ def parse_call(words: Sequence[str]) -> Call:
     return Call(options=tuple(found), script="" if commanded else others[0], commanded=commanded)
 
 
-def stays(call: Call, text: str) -> bool:
-    """Whether qsub waits for the job's end, or is the job's terminal (-I): the real qsub runs such a call.
+def interactive(call: Call, text: str) -> bool:
+    """Whether qsub is the job's terminal (-I), by the call or by the script's text."""
+    return any(option == "-I" for option, _ in (*directives(text), *call.options))
 
-    Args:
-        call: the call.
-        text: the script's text.
-    """
-    return any(
-        option == "-I" or (option == "-W" and bool(_STAYS.search(value)))
-        for option, value in (*directives(text), *call.options)
-    )
+
+def waits(call: Call, text: str) -> bool:
+    """Whether qsub waits for the job's end (-W block=true), by the call or by the script's text."""
+    said = (*directives(text), *call.options)
+    return any(option == "-W" and _WAITS.search(value) for option, value in said)
 
 
 def rewrite(call: Call, text: str, wrapped: WrappedScript, token: str, *, spares: bool = True) -> Rewritten:
