@@ -147,13 +147,13 @@ class TestActing:
         own = acting.bed.submit("true", "-H", "--time=5", "-x", "n02,n03")
         special = [
             acting.bed.submit("true", "-H", "--time=5", *options)
-            for options in (["--tmp=1"], ["--contiguous"], ["-n1", ":", "-n1"])
+            for options in (["--tmp=1"], ["--contiguous"], ["--switches=1"], ["-n1", ":", "-n1"])
         ]
         assert fields(acting, job)[0] == "n[02-03]"
         acting.predict("n04")
         acting.until(lambda: fields(acting, job)[0] == "n04", "the list has changed")
         # The service gave lists to waiting jobs that the plugin leaves alone.
-        assert [fields(acting, one)[0] for one in special] == ["(null)"] * 3
+        assert [fields(acting, one)[0] for one in special] == ["(null)"] * 4
         assert fields(acting, job)[1].count("whesl-placement") == 1
         acting.predict()
         acting.until(lambda: fields(acting, job) == ("(null)", "site saw it"), "the list is gone")

@@ -22,7 +22,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """A job as the scheduler shows it. ``submitted``: time of submission, in seconds since the epoch.
 
     ``named``: nodes that the job requires by name. ``blocked``: whether the job waits for something else than
-    nodes.
+    nodes. ``comment``: the administrators' comment on the job.
     """
 
     name: str
@@ -32,14 +32,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     submitted: float
     named: tuple[str, ...] = ()
     blocked: bool = False
+    comment: str = ""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A change of a waiting job's exclude list from ``before`` to that of ``decision``."""
+    """A waiting job gets the exclude list of ``decision``; ``before`` and ``comment`` are what it has now."""
 
     job: str
     decision: Decision
     before: tuple[str, ...] = ()
+    comment: str = ""
 
 
 def review(
@@ -67,7 +69,8 @@ def review(
             continue
         decision = _decision_of(job, lookup, now, longest, decided)
         if frozenset(decision.nodes) != excluded:
-            changes.append((not excluded - set(decision.nodes), Change(job.name, decision, job.excluded)))
+            change = Change(job.name, decision, job.excluded, job.comment)
+            changes.append((not excluded - set(decision.nodes), change))
     changes.sort(key=lambda one: one[0])
     return [change for _, change in (changes[:MOST] if lookup is not None else changes)]
 

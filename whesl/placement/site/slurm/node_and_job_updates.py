@@ -32,11 +32,12 @@ _NODE_FIELDS = (
     "Reason",
 )
 _NODE_FORMAT = ",".join(f"{field}:{_SEPARATOR}" for field in _NODE_FIELDS)
-# The comment, which is users' free text, is the last field; the job's name is not requested at all.
+# Job's fields of squeue -o, the user's comment last, and those that only -O has. Before 24.05 -O has no %x.
 _JOB_FIELDS = (
     *("%F", "%i", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v"),
     *("%b", "%O", "%d", "%m", "%c", "%C", "%V", "%r", "%k"),
 )
+_MORE_JOB_FIELDS = ("ArrayJobID", "ReqSwitch", "admin_comment")
 _NONE = frozenset({"", "(null)", "N/A", "none", "*"})
 # Begins of the reasons for which a job waits even if all nodes are free.
 _NOT_FOR_NODES = ("JobHeld", "Dependency", "BeginTime", "launch failed")
@@ -69,26 +70,23 @@ class Cluster:
         return nodes_in(self._commands.run("sinfo", "-a", "-N", "-h", "-O", _NODE_FORMAT))
 
     def jobs(self) -> list[Job]:
-        """Return the waiting and running jobs. Raises the same errors as ``nodes``."""
-        # Comments are free text that could hold a separator, so the separator is random and cannot be
-        # guessed.
-        separator = f" {secrets.token_hex(8)} "
-        form = separator.join((*_JOB_FIELDS, ""))
-        return _jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
+        """Return the waiting and running jobs. Raises the same errors as ``nodes``.
 
-    def admin_comments(self) -> dict[str, str]:
-        """Return the admin comments of the waiting and running jobs by job, "" for no comment.
-
-        One call reads all comments. ``scontrol show job`` is not used, since a job's name, which users
-        choose, can forge lines of its output. Raises the same errors as ``nodes``.
+        ``scontrol show job`` is not used: a job's name, which users choose, can forge lines of its output.
         """
-        # The separator does not begin with a digit, which Slurm would take for a width.
+        # Comments are free text, so the separator cannot be guessed. It does not begin with a digit, which
+        # Slurm would take for a width.
         separator = f"{_SEPARATOR}{secrets.token_hex(8)}{_SEPARATOR}"
-        form = ",".join(f"{field}:{separator}" for field in ("arrayjobid", "admin_comment"))
-        text = self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-O", form)
-        fields = text.split(separator)
-        pairs = zip(fields[::2], fields[1::2], strict=False)
-        return {name.strip(): "" if said.strip() in _NONE else said.strip() for name, said in pairs}
+        form = ",".join(f"{field}:{separator}" for field in _MORE_JOB_FIELDS)
+        look = ("squeue", "-a", "-h", "-t", "PD,R")
+        shown = self._commands.run(*look, "-o", separator.join((*_JOB_FIELDS, "")))
+        more = _rows(self._commands.run(*look, "-O", form), separator, len(_MORE_JOB_FIELDS))
+        found = []
+        for name, row in _rows(shown, separator, len(_JOB_FIELDS)).items():
+            # A job that cannot be read is left out, and so not changed.
+            with contextlib.suppress(KeyError, ValueError, UsageError):
+                found.append(_job(row, *more[name][1:]))
+        return found
 
     def perform(self, command: Command) -> bool:
         """Change a node; return whether the change was made. An administrator's drain is not changed.
@@ -126,7 +124,7 @@ class Cluster:
         """
         self._update(compress(nodes), f"weight={weight}")
 
-    def exclude(self, change: Change, comment: str) -> tuple[str, ...]:
+    def exclude(self, change: Change) -> tuple[str, ...]:
         """Set a waiting job's exclude list, and mark it in the job's admin comment.
 
         Operators may change the list but not the comment, and a list without a mark would never be updated.
@@ -135,7 +133,6 @@ class Cluster:
 
         Args:
             change: the job and its new list.
-            comment: the job's present admin comment.
 
         Returns:
             The nodes that the job is kept off now.
@@ -143,7 +140,7 @@ class Cluster:
         Raises WheslError when a command of Slurm fails.
         """
         nodes = change.decision.nodes
-        text = _with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
+        text = _with_mark(change.comment, plugin_file.mark(change.decision) if nodes else "")
         update = ("scontrol", "update", f"jobid={change.job}")
         try:
             self._commands.run(*update, f"excnodelist={compress(nodes)}", f"admincomment={text}")
@@ -220,20 +217,17 @@ def _features(text: str) -> tuple[str, ...]:
     return () if text in _NONE else tuple(text.split(","))
 
 
-def _jobs_in(text: str, separator: str) -> list[Job]:
-    """Return the jobs in squeue's output; a job that cannot be read is left out, and so not changed."""
-    fields = text.split(separator)
-    width = len(_JOB_FIELDS)
-    found: dict[str, Job] = {}
+def _rows(text: str, separator: str, width: int) -> dict[str, list[str]]:
+    """Return the rows of squeue's output by job; of an array's rows the first one, of what waits, counts."""
+    fields = [field.strip() for field in text.split(separator)]
+    found: dict[str, list[str]] = {}
     for at in range(0, len(fields) - width, width):
-        row = [field.strip("\n") for field in fields[at : at + width]]
-        if row[0].isdecimal() and row[0] not in found:
-            with contextlib.suppress(ValueError, UsageError):
-                found[row[0]] = _job(row)
-    return list(found.values())
+        if fields[at].isdecimal():
+            found.setdefault(fields[at], fields[at : at + width])
+    return found
 
 
-def _job(row: list[str]) -> Job:
+def _job(row: list[str], switches: str, admin: str) -> Job:
     name, shown, state, partition, nodes, limit, excluded, named, features, reservation, *rest = row
     gres, contiguous, disk, memory, node_cpus, cpus, submitted, reason, comment = rest
     plain = features in _NONE or bool(_PLAIN_FEATURES.fullmatch(features))
@@ -241,7 +235,7 @@ def _job(row: list[str]) -> Job:
     special = ""
     if gres not in _NONE and gres != "N/A":
         special = plugin_file.SPECIAL[0]
-    elif contiguous == "1":
+    elif contiguous == "1" or switches != "0":
         special = plugin_file.SPECIAL[1]
     elif not plain:
         special = plugin_file.SPECIAL[2]
@@ -268,6 +262,7 @@ def _job(row: list[str]) -> Job:
         submitted=float(submitted),
         named=_node_list(named),
         blocked=reason.startswith(_NOT_FOR_NODES),
+        comment="" if admin in _NONE else admin,
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.files import file_retry
+from whesl.managers.resource.slurm.command import NoSuchJobError
 from whesl.model.errors import WheslError
 from whesl.model.journal_record import Record
 from whesl.model.printable import visible
@@ -270,11 +271,7 @@ class Service:
         acting = self._settings.active and not self._state.leaving
         if not acting and not self._state.leaving and published is None:
             return
-        try:
-            comments = self._recognize(found)
-        except WheslError as error:
-            self._failed("look at the jobs", error)
-            return
+        self._recognize(found)
         now, longest = self._clock(), self._settings.wait_for_better
         if not acting and published is not None:
             would = waiting_job_exclusions.would(found, published, now, longest)
@@ -285,10 +282,9 @@ class Service:
         for change in changes if acting else [one for one in changes if one.job in self._ours]:
             why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
             try:
-                comments = comments or self._cluster.admin_comments()
-                if change.job not in comments:
-                    continue  # it has ended meanwhile
-                nodes = self._cluster.exclude(change, comments[change.job])
+                nodes = self._cluster.exclude(change)
+            except NoSuchJobError:
+                continue  # it has ended meanwhile
             except WheslError as error:
                 self._failed(f"change the exclude list of job {change.job}", error)
                 continue
@@ -300,26 +296,19 @@ class Service:
             for gone in [name for name in memory if name not in living]:
                 del memory[gone]
 
-    def _recognize(self, found: Sequence[Job]) -> dict[str, str]:
-        """Find out who made the new exclude lists; return the admin comments that were read for it."""
-        new = [
-            job
-            for job in found
-            if job.excluded
-            and frozenset(job.excluded) not in (self._ours.get(job.name), self._foreign.get(job.name))
-        ]
-        comments = self._cluster.admin_comments() if new else {}
+    def _recognize(self, found: Sequence[Job]) -> None:
+        """Find out who made the new exclude lists."""
         told = []
-        for job in new:
-            if job.name not in comments:
-                continue  # it has ended meanwhile
-            listed, excluded = plugin_file.marked(comments[job.name]), frozenset(job.excluded)
+        for job in found:
+            excluded = frozenset(job.excluded)
+            if not excluded or excluded in (self._ours.get(job.name), self._foreign.get(job.name)):
+                continue
+            listed = plugin_file.marked(job.comment)
             mine = bool(listed) and plugin_file.same(listed or "", excluded)
             (self._ours if mine else self._foreign)[job.name] = excluded
             if mine:
                 told.append((job.name, job.excluded, "by the plugin"))
         self._tell(told, would=False)
-        return comments
 
     def _tell(self, told: Sequence[tuple[str, tuple[str, ...], str]], *, would: bool) -> None:
         """Journal, once for each job, that the job is or would be kept off nodes."""
