@@ -148,7 +148,7 @@ def members(thing: type) -> Iterator[tuple[str, str]]:
     if (
         inspect.isfunction(made)
         and not issubclass(thing, msgspec.Struct)
-        and "_is_protocol" not in vars(thing)
+        and not vars(thing).get("_is_protocol")
     ):
         yield "__init__", signature(made)
 

@@ -28,7 +28,7 @@ def shown(*, quiet: bool) -> Progress:
     return Bars(console) if console.is_terminal else Lines(console)
 
 
-class Bars:
+class Bars(Progress):
     """Bars of ``rich``, one for each running stage, removed at the stage's end.
 
     Args:
@@ -53,7 +53,6 @@ class Bars:
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Begin a stage, whose bar is removed at its end. See ``Progress``."""
         if not self._under_way:
             self._bars.start()
         self._under_way += 1
@@ -71,7 +70,7 @@ class Bars:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-class Lines:
+class Lines(Progress):
     """Plain lines on long stages.
 
     Args:
@@ -85,7 +84,7 @@ class Lines:
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Begin a stage, whose time left is printed at most every ten seconds. See ``Progress``."""
+        # The time left is printed at most every ten seconds.
         begun = last = self._clock()
         done = 0.0
 

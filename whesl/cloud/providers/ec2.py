@@ -27,6 +27,8 @@ from whesl.cloud.providers.port import (
     Market,
     NoCapacityError,
     Offer,
+    Provider,
+    TellsLimits,
     TokenMismatchError,
 )
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
@@ -95,7 +97,7 @@ _QUOTAS = {
 }
 
 
-class Ec2Provider:
+class Ec2Provider(TellsLimits, Provider):
     """EC2 in one region.
 
     Args:
@@ -165,10 +167,7 @@ class Ec2Provider:
         return [Offer(kind=kind, market=Market.SPOT, hourly=least[kind]) for kind in kinds if kind in least]
 
     def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
-        """Return how many instances of each kind the account's quotas of vCPUs allow. See the port.
-
-        A quota covers all kinds of its families together, and all instances of the account.
-        """
+        # A quota of vCPUs covers all kinds of its families together, and all instances of the account.
         codes = {
             kind: code
             for kind in kinds

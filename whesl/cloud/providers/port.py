@@ -107,30 +107,24 @@ class Provider(Protocol):
 
     def start(self, request: InstanceRequest) -> Instance:
         """Start an instance once: a second call with the same request returns the first one's instance."""
-        ...
 
     def instances(self, workflow: str) -> list[Instance]:
         """Return a workflow's instances by their tag, ended ones for as long as the cloud knows them.
 
         An empty list does not prove that no instance exists: a cloud may show a new instance minutes later.
         """
-        ...
 
     def find(self, token: str) -> Instance | None:
         """Return the instance of a token; None when the cloud shows none."""
-        ...
 
     def terminate(self, ids: Sequence[str]) -> None:
         """End instances. Ended instances, and instances that the cloud has forgotten, are no error."""
-        ...
 
     def close(self) -> None:
         """Release the provider's resources in this process; instances continue."""
-        ...
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
         """Return today's prices of kinds of instances, leaving out prices that the cloud does not report."""
-        ...
 
 
 @runtime_checkable
@@ -144,7 +138,6 @@ class TellsLimits(Protocol):
             kinds: names of the instance types.
             market: spot or on demand; a provider may limit both separately.
         """
-        ...
 
 
 class Ec2Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -38,11 +38,9 @@ class Side(Protocol):
 
     def check(self, seconds: float) -> None:
         """Raise RefusedError where executors for ``seconds`` would surely be refused; starts nothing."""
-        ...
 
     def start(self, asked: ExecutorAsked) -> str:
         """Start an executor once; return its handle."""
-        ...
 
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
@@ -55,7 +53,6 @@ class Side(Protocol):
             executors: id, handle and end time of each executor.
             wanted: returns whether an executor is recorded and has not ended, by its id.
         """
-        ...
 
     def end(self, known_as: str, handle: str) -> None:
         """End an executor; ``handle`` is '' where its start was not answered.
@@ -64,14 +61,12 @@ class Side(Protocol):
             known_as: the executor's id.
             handle: the handle from the executor's start, '' where the start was not answered.
         """
-        ...
 
     def close(self) -> None:
         """Release the side's resources in this process; executors continue."""
-        ...
 
 
-class SchedulerSide:
+class SchedulerSide(Side):
     """Executors as scheduler jobs of one node each.
 
     Args:
@@ -129,7 +124,7 @@ class SchedulerSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the jobs' states; a job that the scheduler surely does not have is gone. See ``Side``."""
+        # A job that the scheduler surely does not have is gone.
         handles = [handle for _, handle, _ in executors if handle]
         records = self._scheduler.jobs(handles)
         found = {}
@@ -144,7 +139,6 @@ class SchedulerSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Cancel the job. See ``Side``."""
         if not handle:
             record = self._scheduler.find(known_as)
             handle = record.id if record is not None else ""
@@ -155,7 +149,7 @@ class SchedulerSide:
         """Do nothing, since the scheduler needs no closing."""
 
 
-class ProviderSide:
+class ProviderSide(Side):
     """Executors as instances of a provider.
 
     Args:
@@ -196,10 +190,7 @@ class ProviderSide:
     def look(
         self, executors: Collection[tuple[str, str, float]], wanted: Callable[[str], bool]
     ) -> dict[str, Seen]:
-        """Query the run's instances. See ``Side``.
-
-        An instance that is not shown is gone ``UNSEEN`` seconds after its end time.
-        """
+        # An instance that is not shown is gone ``UNSEEN`` seconds after its end time.
         handles = {known_as: handle for known_as, handle, _ in executors}
         shown: dict[str, Instance] = {}
         ended: list[str] = []
@@ -229,7 +220,6 @@ class ProviderSide:
         return found
 
     def end(self, known_as: str, handle: str) -> None:
-        """Terminate the instance. See ``Side``."""
         if not handle:
             instance = self._provider.find(known_as)
             handle = instance.id if instance is not None else ""

@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.cloud.transfer.port import Digest, checked, digest_of, missing, same
+from whesl.cloud.transfer.port import Digest, Store, checked, digest_of, missing, same
 from whesl.files import file_retry
 from whesl.model.errors import CouldNotObserveError
 
 _UNFINISHED = ".whesl-part-"
 
 
-class DirectoryStore:
+class DirectoryStore(Store):
     """Storage in a local directory.
 
     Args:
@@ -27,11 +27,9 @@ class DirectoryStore:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a local file into the storage. See the port."""
         return self._copied(source, self.path(name), None)
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file of the storage to a local path. See the port."""
         path = self.path(name)
         if not path.is_file():
             raise missing(name, self.name)
@@ -47,7 +45,6 @@ class DirectoryStore:
             raise CouldNotObserveError(f"{self.path(name)} cannot be read: {error.strerror}") from None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file. See the port."""
         path = self.path(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

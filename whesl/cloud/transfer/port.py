@@ -42,7 +42,6 @@ class Store(Protocol):
             source: the local file.
             name: the file's name in the storage.
         """
-        ...
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
         """Copy a file to a local path, whole or not at all. Raises RefusedError for a missing file.
@@ -52,11 +51,9 @@ class Store(Protocol):
             target: the local path.
             expected: the expected digest; None where it is unknown.
         """
-        ...
 
     def digest(self, name: str) -> Digest | None:
         """Return a file's size and checksum as the storage reads it; None when there is no such file."""
-        ...
 
     def write(self, name: str, content: bytes) -> None:
         """Write a small file, whole or not at all.
@@ -65,23 +62,18 @@ class Store(Protocol):
             name: the file's name in the storage.
             content: the file's content.
         """
-        ...
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
         """Return the small files' contents directly in a directory, by name; none without a directory."""
-        ...
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files; a missing file is no error."""
-        ...
 
     def tidy(self) -> None:
         """Remove the remains of abandoned copies."""
-        ...
 
     def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 def checked(name: str) -> str:

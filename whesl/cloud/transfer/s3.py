@@ -18,7 +18,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from whesl.cloud.transfer.multipart_upload_journal import Upload, Uploads
-from whesl.cloud.transfer.port import BLOCK, DamagedError, Digest, checked, digest_of, missing, same
+from whesl.cloud.transfer.port import BLOCK, DamagedError, Digest, Store, checked, digest_of, missing, same
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
 PART = 8 << 20  # bytes; S3 accepts at most 10,000 parts of at least 5 MiB
@@ -40,7 +40,7 @@ _REFUSED = frozenset(
 )
 
 
-class S3Store:
+class S3Store(Store):
     """Storage below a prefix in a bucket.
 
     Args:
@@ -57,7 +57,7 @@ class S3Store:
         self.name = f"s3://{bucket}/{self._prefix}"
 
     def put(self, source: Path, name: str) -> Digest:
-        """Upload a local file and read the object back. See the port."""
+        # The object is read back.
         sent = digest_of(source)
         key = self._key(name)
         with self._explained(f"{source} cannot be copied to {self.name}"):
@@ -77,10 +77,7 @@ class S3Store:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Download an object to a local path. See the port.
-
-        A broken download is resumed if the object is unchanged.
-        """
+        # A broken download is resumed if the object is unchanged.
         key = self._key(name)
         with self._explained(f"{name} cannot be copied from {self.name}"):
             head = self._head(key)
@@ -116,7 +113,6 @@ class S3Store:
             return self._read_back(self._key(name))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small object. See the port."""
         digest = Digest(size=len(content), sha256=hashlib.sha256(content).hexdigest())
         with self._explained(f"{self.name}/{name} cannot be written"):
             self._put(self._key(name), content, digest)

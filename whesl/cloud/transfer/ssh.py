@@ -18,7 +18,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.cloud.transfer.port import DamagedError, Digest, checked, digest_of, missing, same
+from whesl.cloud.transfer.port import DamagedError, Digest, Store, checked, digest_of, missing, same
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 
 _PARTIAL = ".whesl-partial"
@@ -28,7 +28,7 @@ _SSH_FAILED = 255  # ssh(1), "EXIT STATUS"
 _RSYNC_BROKEN = frozenset({5, 10, 12, 20, 30, 35, 255})
 
 
-class SshStore:
+class SshStore(Store):
     """Storage in a directory on another host.
 
     Args:
@@ -76,7 +76,6 @@ class SshStore:
         ]
 
     def put(self, source: Path, name: str) -> Digest:
-        """Copy a local file to the other host and compare the copy's checksum. See the port."""
         sent = digest_of(source)
         path = self.path(name)
         self.run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
@@ -88,7 +87,6 @@ class SshStore:
             raise
 
     def get(self, name: str, target: Path, expected: Digest | None = None) -> Digest:
-        """Copy a file to a local path and compare its checksum with the other host's. See the port."""
         sent = expected or self.digest(name)
         if sent is None:
             raise missing(name, self.name)
@@ -108,7 +106,6 @@ class SshStore:
         return Digest(size=int(words[0]), sha256=words[1]) if len(words) >= 2 else None
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file. See the port."""
         path = self.path(name)
         directory, fresh = os.path.dirname(path), f"{path}.whesl-new"  # noqa: PTH120 - as above
         self.run(

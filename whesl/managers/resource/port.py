@@ -210,7 +210,14 @@ class ChangesLimits(Protocol):
     """Optional, on a scheduler that can give a job other limits for its next run."""
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Requeue a job with other limits; return why it keeps its old ones, "" where it does not."""
+        """Requeue a job with other limits; return why it keeps its old ones, "" where it does not.
+
+        Args:
+            job_id: the id from ``submit``.
+            limits: ``Limits()`` changes none.
+
+        Raises RefusedError for an unknown job, and for one that may not run again.
+        """
 
     def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
         """Let a job that waits to run again ask for no more nodes than are up; best effort, raises nothing.
@@ -427,10 +434,7 @@ class ForbidsRequeue(Protocol):
     """Optional, on an allocation whose resource manager may requeue the job by itself."""
 
     def forbid_requeue(self) -> None:
-        """Forbid the resource manager to requeue the job by itself. May wait for an answer.
-
-        Raises the port's errors.
-        """
+        """Forbid the resource manager to requeue the job by itself. May wait for an answer."""
 
 
 @runtime_checkable
@@ -438,13 +442,11 @@ class TakesRemarks(Protocol):
     """Optional, on an allocation whose resource manager keeps a comment with each job."""
 
     def remark(self, task: str, text: str) -> None:
-        """Add a task's line to the job's comment, or replace the task's earlier line; other text stays.
+        """Add or replace a task's line in the job's comment; other text stays. May wait for an answer.
 
         Args:
             task: the task's id.
             text: the line, which begins with the task's id.
-
-        May wait for an answer. Raises the port's errors.
         """
 
 
@@ -453,10 +455,7 @@ class TruncatesOutput(Protocol):
     """Optional, on an allocation whose resource manager may empty a job's output files at a requeue."""
 
     def truncated_output(self) -> tuple[str, ...]:
-        """Return the job's output files that a requeue by the resource manager would empty.
-
-        May wait for an answer. Raises the port's errors.
-        """
+        """Return the job's output files that such a requeue would empty. May wait for an answer."""
 
 
 class Allocation(Protocol):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from whesl.language.spec import Operation, RecoveryStep, ResourceKind
-from whesl.managers.workflow.port import RunPlan
+from whesl.managers.workflow.port import RunPlan, WorkflowManager
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow
 
 
-class WithoutWorkspaces:
+class WithoutWorkspaces(WorkflowManager):
     """Two methods of the port; a manager whose jobs name their tasks has its own ``submits``."""
 
     name = ""

@@ -76,15 +76,12 @@ class Running(Protocol):
 
     def poll(self) -> int | None:
         """Return the manager's exit status, None while the manager runs. Never blocks for long."""
-        ...
 
     def cancel(self) -> None:
         """Ask the manager to cancel its jobs and to end; callers go on polling."""
-        ...
 
     def kill(self) -> None:
         """End the manager's processes at once."""
-        ...
 
 
 @runtime_checkable
@@ -93,7 +90,6 @@ class RemovesOlderRun(Protocol):
 
     def removed(self, workflow: Workflow) -> Path | None:
         """Return the existing directory that a start of the workflow would remove, None without one."""
-        ...
 
 
 @runtime_checkable
@@ -109,7 +105,6 @@ class TellsScripts(Protocol):
 
         Of several jobs of a step, the first one's script counts.
         """
-        ...
 
 
 @runtime_checkable
@@ -123,7 +118,6 @@ class Verifies(Protocol):
             source: the file.
             environment: the environment of the manager's program.
         """
-        ...
 
 
 class WorkflowManager(Protocol):
@@ -138,7 +132,6 @@ class WorkflowManager(Protocol):
             path: the file, which need not be read.
             text: the file's content, with surrogates for bytes that are not UTF-8.
         """
-        ...
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
@@ -153,7 +146,6 @@ class WorkflowManager(Protocol):
 
         Raises UsageError for a workflow that the manager would refuse.
         """
-        ...
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a file's text with every task wrapped. Pure and idempotent.
@@ -165,7 +157,6 @@ class WorkflowManager(Protocol):
 
         Raises UsageError for a text that cannot be wrapped.
         """
-        ...
 
     def undo(self, text: str, path: Path) -> str:
         """Return the original of a wrapped text, byte for byte.
@@ -174,22 +165,18 @@ class WorkflowManager(Protocol):
             text: the wrapped text.
             path: the file, for messages.
         """
-        ...
 
     def check(self, plan: RunPlan) -> None:
         """Raise UsageError where ``start`` would fail, such as for a missing program of the manager."""
-        ...
 
     def start(self, plan: RunPlan) -> Running:
         """Start the manager. Raises UsageError."""
-        ...
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
         """Return the ids of the tasks that the manager submits as jobs; it runs other tasks itself.
 
         Such a task without a record of a submission was never submitted.
         """
-        ...
 
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
@@ -205,7 +192,6 @@ class WorkflowManager(Protocol):
         Idempotent, and safe to repeat after a kill at any point. Raises RefusedError when the step is not
         possible, TransientError when it may work later.
         """
-        ...
 
 
 def text_of(path: Path) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from whesl.placement.policies.first_free import NONE, first_free
-from whesl.placement.policies.port import Decisions, View
+from whesl.placement.policies.port import Decisions, Policy, View
 from whesl.prediction.easy_backfilling import may_overtake, reservation
 from whesl.prediction.failures.port import Predictor
 
 
-class Easy:
+class Easy(Policy):
     """The policy EASY backfilling."""
 
     name = "easy"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments: see ``Policy.decide``."""
         queue = view.queue
         free = int(np.count_nonzero(view.nodes.free))
         fits = (queue.size <= free).nonzero()[0]

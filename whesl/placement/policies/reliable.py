@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whesl.model.errors import UsageError
-from whesl.placement.policies.port import Decisions, View
+from whesl.placement.policies.port import Decisions, Policy, View
 from whesl.prediction.easy_backfilling import may_overtake, reservation
 from whesl.prediction.failures.compiled_predictor import Compiled, probabilities
 from whesl.prediction.failures.port import Predictor
@@ -131,13 +131,13 @@ def _least_risk(
     return Choice(pool[order], chance, expected_loss(chance, size, duration, checkpoint))
 
 
-class Reliable:
+class Reliable(Policy):
     """The policy EASY backfilling with failure-aware node selection."""
 
     name = "reliable"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments: see ``Policy.decide``; UsageError without a predictor."""
+        # Raises UsageError without a predictor.
         if predictor is None:
             raise UsageError("the policy reliable needs a predictor")
         queue = view.queue

@@ -148,7 +148,6 @@ class Signed(ArrayPredictor):
     def probability(
         self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None
     ) -> Floats:
-        """Return the probability that a node fails in [start, start + duration); see the port."""
         node, start, duration, known = self.checked(node, start, duration, known)
         plain = self.base.probability(node, start, duration, known)
         factor, _ = self.holding(node.ravel(), np.minimum(known, start).ravel())
@@ -176,7 +175,7 @@ class Signed(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Name the sign that raises the hazard, and the base predictor's reason. See ``ArrayPredictor``."""
+        # The sign that raises the hazard is named before the base predictor's reason.
         plain = self.base.explain(node, start, duration, known).evidence
         factor, which = self.holding(np.array([node]), np.array([known]))
         if which[0] < 0:
@@ -188,7 +187,6 @@ class Signed(ArrayPredictor):
         return f"{kind} {ago} before{told}, {factor[0]:.1f} times the usual hazard; without it: {plain}"
 
     def observe(self, failures: History) -> Signed:
-        """Return the same predictor over a longer history; see the port."""
         return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
 
 

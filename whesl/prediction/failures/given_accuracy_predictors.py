@@ -63,7 +63,7 @@ class Given(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Say when the first predicted failure in the interval is. See ``ArrayPredictor``."""
+        # The reason is the first predicted failure in the interval.
         inside = (self.node == node) & (self.time >= start) & (self.time < start + duration)
         if not inside.any():
             return f"no failure of node {node} is predicted for the next {span(duration)}"

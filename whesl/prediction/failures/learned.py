@@ -79,7 +79,6 @@ class LearnedPredictor(ArrayPredictor):
     def probability(
         self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None
     ) -> Floats:
-        """Return the probability that a node fails in [start, start + duration); see the port."""
         node, start, duration, known = self.checked(node, start, duration, known)
         shape = node.shape
         node, start, duration = node.ravel().astype(np.int64), start.ravel(), duration.ravel()
@@ -140,7 +139,7 @@ class LearnedPredictor(ArrayPredictor):
         return node.astype(np.int64), time
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Name the two features that change the rate most, with their effects. See ``ArrayPredictor``."""
+        # The two features that change the rate most are named, with their effects.
         asked = self._moment(np.array([node]), np.array([known]))
         row = self._features.table(np.array([node]), asked)
         changed = np.repeat(row, len(COLUMNS) + 1, axis=0)
@@ -165,7 +164,6 @@ class LearnedPredictor(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> LearnedPredictor:
-        """Return the same predictor over a longer history; see the port."""
         return LearnedPredictor(self.model, failures, self.threshold)
 
 

@@ -65,7 +65,7 @@ class Filtered(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Name the period of an expected failure, else give the survival reason. See ``ArrayPredictor``."""
+        # The period of an expected failure is named, else the survival reason.
         name = self.history.called(node)
         for cycle, phases in zip(self.found.get(node, ()), self.periodic.get(node, ()), strict=True):
             seen = phases[phases <= known]
@@ -81,7 +81,6 @@ class Filtered(ArrayPredictor):
         return f"{self._survival.explain(node, start, duration, known).evidence}{apart}"
 
     def observe(self, failures: History) -> Filtered:
-        """Return the same predictor over a longer history; see the port."""
         return Filtered(self.rest, self.found, failures, self.tolerance, self.threshold)
 
 

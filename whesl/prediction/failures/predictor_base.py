@@ -12,12 +12,12 @@ import numpy as np
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.compiled_predictor import Compiled, probabilities
 from whesl.prediction.failures.failure_history import History
-from whesl.prediction.failures.port import Flags, Floats, Nodes, Prediction
+from whesl.prediction.failures.port import Flags, Floats, Nodes, Prediction, Predictor
 
 Own = TypeVar("Own", bound="ArrayPredictor")
 
 
-class ArrayPredictor(ABC):
+class ArrayPredictor(Predictor, ABC):
     """A predictor that is fully described by its arrays; subclasses make the arrays and explain answers.
 
     Args:
@@ -107,15 +107,12 @@ class ArrayPredictor(ABC):
     def probability(
         self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None
     ) -> Floats:
-        """Return the probability that a node fails in [start, start + duration); see the port."""
         return probabilities(self.compiled(), *self.checked(node, start, duration, known))
 
     def will_fail(self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None) -> Flags:
-        """Return whether the predictor says that a node fails in the interval; see the port."""
         return self.probability(node, start, duration, known) >= self.threshold
 
     def explain(self, node: int, start: float, duration: float, known: float | None = None) -> Prediction:
-        """Return the prediction for one node and interval with its evidence; see the port."""
         known = start if known is None else known
         value = float(
             self.probability(np.array([node]), np.array([start]), np.array([duration]), np.array([known]))[0]

@@ -65,7 +65,7 @@ class Recency(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Say how long ago the node last failed or came back. See ``ArrayPredictor``."""
+        # The reason is how long ago the node last failed or came back.
         mine = self.history.node == node
         told = [*self.history.start[mine & (self.history.start <= known)].tolist()]
         told += self.history.end[mine & (self.history.end <= known)].tolist()
@@ -75,7 +75,6 @@ class Recency(ArrayPredictor):
         return f"{called} {last}; nodes of which that is so {chance}"
 
     def observe(self, failures: History) -> Recency:
-        """Return the same predictor over a longer history; see the port."""
         return Recency(self.rates, self.never, failures, self.threshold)
 
 

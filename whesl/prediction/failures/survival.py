@@ -82,7 +82,7 @@ class Survival(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Give the node's uptime, its number of failures and its law. See ``ArrayPredictor``."""
+        # The node's uptime, its number of failures and its law are told.
         law = self.fitted.laws[self.fitted.law[node]]
         mine = self.history.node == node
         past = self.history.start[mine & (self.history.start <= known)]
@@ -96,7 +96,6 @@ class Survival(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> Survival:
-        """Return the same predictor over a longer history; see the port."""
         return Survival(self.name, self.fitted, failures, self.threshold)
 
 

@@ -50,7 +50,6 @@ class DecisiveLines(Protocol):
             line: the line.
             file: the path of its file.
         """
-        ...
 
 
 class Detectors:

@@ -41,7 +41,6 @@ class RunsCommands(Protocol):
             workdir: the working directory.
             timeout: seconds until the command is killed.
         """
-        ...
 
 
 def replace(step: PlanStep, arguments: JobReplace, context: Context) -> StepResult:

@@ -28,7 +28,7 @@ _KEPT_OUTPUT = 4096
 A = TypeVar("A", bound=args.Arguments)
 
 
-class Ports(Protocol):
+class Ports(job.RunsCommands, Protocol):
     """The services that a step needs besides files.
 
     ``directory`` is the task's directory, where a step keeps its progress. ``log`` (a file or a descriptor)
@@ -38,21 +38,8 @@ class Ports(Protocol):
     directory: Path
     log: IO[Any] | int
 
-    def run(
-        self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
-    ) -> CommandResult:
-        """Run a command in the allocation. Raises OSError.
 
-        Args:
-            command: argument list.
-            environment: variables that are added to the task's environment.
-            workdir: the working directory.
-            timeout: seconds until the command is killed.
-        """
-        ...
-
-
-class HostPorts:
+class HostPorts(Ports):
     """Ports of this host: commands run as children of this process.
 
     Args:
@@ -74,7 +61,6 @@ class HostPorts:
     def run(
         self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
     ) -> CommandResult:
-        """Run here. See Ports."""
         result = run_limited(
             command,
             timeout=timeout,

@@ -58,23 +58,18 @@ class Witness(Protocol):
 
     def node_states(self) -> dict[str, NodeState]:
         """See the port."""
-        ...
 
     def gone(self, node: str) -> bool | None:
         """See the port."""
-        ...
 
     def watch(self) -> int:
         """See the port."""
-        ...
 
     def events(self) -> list[NodeEvent | JobException]:
         """See the port."""
-        ...
 
     def close(self) -> None:
         """Release all resources."""
-        ...
 
 
 class InnerFlux:

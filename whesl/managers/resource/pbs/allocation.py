@@ -17,14 +17,22 @@ from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, PbsCommands
 from whesl.managers.resource.pbs.tm_job_steps import PbsStep, signal_command, step_command
-from whesl.managers.resource.port import AllocationInfo, Step, StepRequest, Suspended
+from whesl.managers.resource.port import (
+    Allocation,
+    AllocationInfo,
+    ForbidsRequeue,
+    Step,
+    StepRequest,
+    Suspendable,
+    Suspended,
+)
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import NodeState
 
 NODEFILE = "PBS_NODEFILE"
 
 
-class PbsAllocation:
+class PbsAllocation(ForbidsRequeue, Suspendable, Allocation):
     """The inside face of the port for PBS.
 
     Args:
@@ -102,10 +110,7 @@ class PbsAllocation:
         return PbsStep(start(command, environ, "the step"), step, request.nodes)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step's processes on every living node; SIGKILL also to its local process.
-
-        Returns before the signal has arrived. See the port.
-        """
+        # SIGKILL goes to the step's local process, too. The signal may arrive after this returns.
         if not isinstance(step, PbsStep):
             raise UsageError(f"not a step of PBS: {step!r}")
         self._background = [process for process in self._background if process.poll() is None]
@@ -152,12 +157,9 @@ class PbsAllocation:
         return None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables by which launchers see only the nodes in use. See the port.
-
-        PBS_NODEFILE names a file of the nodes in use beside the task's host file, because scripts count its
-        lines and pass it to launchers. A node has as many lines as in the job's whole node file
-        (``mpiprocs``). For launchers that use PBS's task manager, the shims restore the whole node file.
-        """
+        # PBS_NODEFILE names a file of the nodes in use beside the task's host file, because scripts count its
+        # lines and pass it to launchers. A node has as many lines as in the job's whole node file
+        # (``mpiprocs``). For launchers that use PBS's task manager, the shims restore the whole node file.
         used = frozenset(active)
         hidden = told(node for node in self._nodes if node not in used)
         seen = {WHOLE: self._file, HIDDEN_NODES: hidden, JOB: self._job}

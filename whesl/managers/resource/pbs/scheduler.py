@@ -18,7 +18,16 @@ from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, DeniedError, NoSuchJobError, PbsCommands, failure
 from whesl.managers.resource.pbs.submission import submission
-from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
+from whesl.managers.resource.port import (
+    AllowsRequeue,
+    ChoosesCluster,
+    CountsFree,
+    JobRecord,
+    JobRequest,
+    NodeRecord,
+    Scheduler,
+    TriesRequests,
+)
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import JobState, NodeState
 
@@ -30,7 +39,7 @@ _NOTHING = '""'
 _STARTS, _POLL = 20.0, 0.5
 
 
-class PbsScheduler:
+class PbsScheduler(AllowsRequeue, ChoosesCluster, CountsFree, TriesRequests, Scheduler):
     """The outside face of the port for PBS.
 
     Args:
@@ -60,7 +69,6 @@ class PbsScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> PbsScheduler:
-        """Return the scheduler of one server; see the port."""
         return cls(cluster_environment.asking(os.environ, cluster))
 
     # Jobs ---------------------------------------------------------------------------------------------
@@ -111,7 +119,7 @@ class PbsScheduler:
         return tuple(node.name for node in fit[: request.nodes])
 
     def try_request(self, request: JobRequest) -> None:
-        """Submit the job in a held state and delete it; see the port. PBS has no check without submission."""
+        # PBS has no check without submission: the job is submitted in a held state, and deleted.
         with contextlib.suppress(NoSuchJobError):
             self._commands.run("qdel", "-x", self._submit(request, "-h"))
 
@@ -171,11 +179,8 @@ class PbsScheduler:
         }
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Delete a job, or send a signal to its processes. See the port.
-
-        A job that is just being started is deleted only when it runs: an execution daemon forgets a job that
-        is deleted meanwhile, but still starts its script (seen with 23.06).
-        """
+        # A job that is just being started is deleted only when it runs: an execution daemon forgets a job
+        # that is deleted meanwhile, but still starts its script (seen with 23.06).
         with contextlib.suppress(NoSuchJobError):
             if signal is None:
                 deadline = time.monotonic() + _STARTS
@@ -219,7 +224,7 @@ class PbsScheduler:
         self._commands.run("qalter", "-r", "y", job_id)
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a job's comment, as operators and managers may; PBS may overwrite it. See the port."""
+        # Operators and managers may write a comment, and PBS may overwrite it.
         # qalter reads a comma as the begin of the next attribute, and quotes as a value's ends (qalter(1B)).
         text = " ".join(comment.split()).translate({ord(","): ";", ord('"'): "'"})
         self._commands.run("qalter", "-W", f"comment={text or _NOTHING}", job_id)
@@ -231,7 +236,7 @@ class PbsScheduler:
         return records.nodes(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"))
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes are free and have no job; a partition is a queue. See the port."""
+        # The port's partition is a queue of PBS.
         if partition:
             listed = records.parsed(self._commands.run("qstat", "-Q", "-f", "-F", "json"), "Queue")
             if partition not in listed:
@@ -240,7 +245,6 @@ class PbsScheduler:
         return records.free(self._commands.run("pbsnodes", "-a", "-v", "-F", "json"), partition)
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Take a node offline. See the port."""
         text = " ".join(reason.split()).replace('"', "'") or "whesl"
         return self._change_node(node, "set node {} state += offline", 'set node {} comment = "' + text + '"')
 

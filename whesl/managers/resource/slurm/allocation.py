@@ -12,9 +12,23 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
-from whesl.managers.resource.job_growth_port import Growth
+from whesl.managers.resource.job_growth_port import Grows, Growth
 from whesl.managers.resource.job_step_process import start
-from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
+from whesl.managers.resource.port import (
+    Allocation,
+    AllocationInfo,
+    ForbidsRequeue,
+    LocatesSteps,
+    Step,
+    StepHolder,
+    StepPlace,
+    StepRequest,
+    Suspendable,
+    Suspended,
+    TakesRemarks,
+    TellsReasons,
+    TruncatesOutput,
+)
 from whesl.managers.resource.slurm import job_completion, job_growth, kept_output, slurm_command_output
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import (
@@ -38,7 +52,17 @@ from whesl.model.states import NodeState
 LOG = logging.getLogger(__name__)
 
 
-class SlurmAllocation:
+class SlurmAllocation(
+    ForbidsRequeue,
+    Grows,
+    LocatesSteps,
+    StepHolder,
+    Suspendable,
+    TakesRemarks,
+    TellsReasons,
+    TruncatesOutput,
+    Allocation,
+):
     """The inside face of the port for Slurm.
 
     Args:
@@ -225,7 +249,6 @@ class SlurmAllocation:
         self._commands.run("scontrol", "update", f"JobId={self._job}", "Requeue=0")
 
     def remark(self, task: str, text: str) -> None:
-        """Add a task's line to the job's comment; the token and the owner's own text stay. See the port."""
         told = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%k").split("\n")[0]
         comment = slurm_command_output.remarked("" if told == "(null)" else told, task, text)
         if comment:
@@ -327,7 +350,6 @@ class SlurmAllocation:
         return self.slurmds.ended(node)
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return Slurm's variables for the nodes in use, without spares and lost nodes. See the port."""
         return for_nodes(active, {**self._environ, **base})
 
     def release(self, node: str) -> bool:

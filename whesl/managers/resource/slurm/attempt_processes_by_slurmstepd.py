@@ -30,12 +30,10 @@ class Member(Protocol):
     @property
     def pid(self) -> int:
         """The process id."""
-        ...
 
     @property
     def parent(self) -> int:
         """The parent's process id."""
-        ...
 
 
 def named(title: bytes) -> str:

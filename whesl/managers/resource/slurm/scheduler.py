@@ -15,7 +15,19 @@ from whesl.managers.resource import cluster_environment
 from whesl.managers.resource.command_call import Through
 from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.manager_table import CLUSTER_NAME
-from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
+from whesl.managers.resource.port import (
+    AllowsRequeue,
+    ChangesLimits,
+    ChoosesCluster,
+    CountsFree,
+    JobRecord,
+    JobRequest,
+    Limits,
+    NodeRecord,
+    RequeuesLost,
+    Scheduler,
+    TriesRequests,
+)
 from whesl.managers.resource.slurm import kept_output, next_run, slurm_command_output, states
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
@@ -40,7 +52,9 @@ _STEADY = 3
 _REVOKED, _SOON = 2, 10
 
 
-class SlurmScheduler:
+class SlurmScheduler(
+    AllowsRequeue, ChangesLimits, ChoosesCluster, CountsFree, RequeuesLost, TriesRequests, Scheduler
+):
     """The outside face of the port for Slurm.
 
     Args:
@@ -76,7 +90,6 @@ class SlurmScheduler:
 
     @classmethod
     def of_cluster(cls, cluster: Mapping[str, str]) -> SlurmScheduler:
-        """Return the scheduler of one cluster; see the port."""
         return cls(cluster_environment.asking(os.environ, cluster), cluster=cluster.get(CLUSTER_NAME, ""))
 
     def submit(self, request: JobRequest) -> str:
@@ -97,15 +110,12 @@ class SlurmScheduler:
         )
 
     def try_request(self, request: JobRequest) -> None:
-        """Ask ``sbatch --test-only``; see the port. It also refuses jobs that no node could run now."""
+        # ``sbatch --test-only`` also refuses jobs that no node could run now.
         sbatch, *rest = submission(request)
         self._commands.run(sbatch, "--test-only", *rest, environ=request.environment)
 
     def free_nodes(self, partition: str) -> int:
-        """Return how many nodes of a partition are plainly idle; see the port.
-
-        A node that is drained, powered down, reserved or silent has another state, or a suffix on its state.
-        """
+        # A drained, powered down, reserved or silent node has another state than idle, or one with a suffix.
         lines = self._commands.run("sinfo", "-a", "-h", "-N", "-o", "%P|%N|%T").splitlines()
         rows = [line.strip().split("|") for line in lines if line.count("|") == 2]
         names = sorted({name.rstrip("*") for name, _, _ in rows})
@@ -186,7 +196,6 @@ class SlurmScheduler:
         )
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send a signal to its batch script. See the port."""
         options = () if signal is None else (f"--signal={signal}", "--batch")
         with contextlib.suppress(NoSuchJobError):
             self._commands.run("scancel", *options, job_id)
@@ -196,19 +205,10 @@ class SlurmScheduler:
         self.requeue_with(job_id, Limits())
 
     def requeue_with(self, job_id: str, limits: Limits) -> str:
-        """Run the same job again under the same id, with other limits. See the port.
-
-        A user may raise a job's time and memory only while the job is pending: after its old run is over, and
-        before the hold of the requeued job is lifted.
-        The job's output files are copied where Slurm may truncate them (``kept_output``).
-
-        Args:
-            job_id: the job's id; a pending job gets the limits without a requeue.
-            limits: ``Limits()`` changes none. A refusal of another number of nodes is not told.
-
-        Returns why the job keeps its old limits, "" where it does not. Raises RefusedError for an unknown job
-        and for one with ``Requeue=0``.
-        """
+        # A user may raise a job's time and memory only while the job is pending: after its old run is over,
+        # and before the hold of the requeued job is lifted. A pending job gets the limits without a requeue.
+        # The job's output files are copied where Slurm may truncate them (``kept_output``). A refusal of
+        # another number of nodes is not told.
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
@@ -235,10 +235,8 @@ class SlurmScheduler:
         return refused
 
     def fit_waiting(self, record: JobRecord, used: Sequence[str], sizes: tuple[int, int]) -> None:
-        """See the port. Slurm may call the nodes of the last run down long after the requeue.
-
-        Slurm is asked no more of a job that waits for another reason, since each look calls this.
-        """
+        # Slurm may call the nodes of the last run down long after the requeue. It is asked no more of a job
+        # that waits for another reason, since each look calls this.
         if record.state is JobState.PENDING and _NODES_DOWN.search(record.reason):
             _, size = self._next_run(record.id, used, Limits(sizes=sizes))
             if size:
@@ -362,7 +360,7 @@ class SlurmScheduler:
         return True
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment behind the job's token; white space becomes single spaces. See the port."""
+        # The comment stands behind the job's token; white space becomes single spaces.
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
@@ -373,7 +371,7 @@ class SlurmScheduler:
         )
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node: with ReturnToService=2, a living node would undo ``down`` at once. See the port."""
+        # With ReturnToService=2, a living node would undo ``down`` at once, so it is drained.
         return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
 
     def unmark_node(self, node: str) -> bool:

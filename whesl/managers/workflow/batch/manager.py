@@ -14,28 +14,25 @@ from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.batch.submitter import submitter
 from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, TellsScripts, text_of
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 
 
-class Batch(WithoutWorkspaces):
+class Batch(WithoutWorkspaces, TellsScripts):
     """Batch scripts for ``sbatch``, ``flux batch`` or ``qsub``."""
 
     name = "batch"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file begins like a script. See the port."""
         return text.startswith("#!")
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the tasks of one or more scripts; each element of a job array is a task. See the port.
-
-        ``sources`` are paths of scripts, with optional clauses ``:after=name[,name]`` and
-        ``:with=name[,name]``; a name is another script's job name, or its file name without suffix.
-        """
+        # ``sources`` are paths of scripts, with optional clauses ``:after=name[,name]`` and
+        # ``:with=name[,name]``; a name is another script's job name, or its file name without suffix. Each
+        # element of a job array is a task.
         found = _chain(sources, arguments)
         name = workflow or found[0].step
         root = out or str(Path.cwd())
@@ -60,12 +57,11 @@ class Batch(WithoutWorkspaces):
         return Workflow(id=name, name=found[0].step, wms=self.name, root=reachable(root), tasks=tuple(tasks))
 
     def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
-        """Return the scripts as they are. See the port."""
         files = [Path(scripts.split_source(source).path) for source in sources]
         return {scripts.read_script(file).step: text_of(file) for file in files}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a script with a program of WHESL as its interpreter. See the port."""
+        # A script gets a program of WHESL as its interpreter.
         plain = self.undo(text, path)
         script = scripts.parse_script(plain, path, options.arguments)
         call = options.call(
@@ -82,7 +78,6 @@ class Batch(WithoutWorkspaces):
         return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,), notices=missing)
 
     def undo(self, text: str, path: Path) -> str:
-        """Return the original of a wrapped script. See the port."""
         return script_wrapping.unwrap(text, str(path)) if script_wrapping.is_wrapped(text) else text
 
     def check(self, plan: RunPlan) -> None:

@@ -27,7 +27,6 @@ class SubmissionCommand(Protocol):
             after: ids of jobs that have to succeed before this job starts.
             beside: ids of jobs that have to start before this job starts.
         """
-        ...
 
     def job(self, reply: str) -> str:
         """Return the job's id in a reply, '' for a reply without one."""
@@ -51,7 +50,6 @@ class Flux(SubmissionCommand):
     """``flux batch``."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """See the protocol."""
         said = flux_directives.parse(file_retry.retried(lambda: Path(file).read_text(errors="replace")))
         flux_directives.take(list(plan.arguments), said)
         # Flux would name a job without a name after the whole path of the script's copy.
@@ -62,7 +60,6 @@ class Flux(SubmissionCommand):
         return [f"{plan.directory}/bin/flux", "batch", *named, *plan.arguments, *waits]
 
     def job(self, reply: str) -> str:
-        """See the protocol."""
         return "" if reply.startswith("{") else reply.strip()  # the jobspec that --dry-run shows
 
 
@@ -70,7 +67,6 @@ class Sbatch(SubmissionCommand):
     """``sbatch``."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """See the protocol."""
         waits = _lists(after, beside)
         # Slurm itself cancels jobs that wait for a failed job: WHESL may miss the failure, when slurmctld has
         # forgotten the job's end, or when nobody looks any more.
@@ -78,11 +74,9 @@ class Sbatch(SubmissionCommand):
         return ["sbatch", "--parsable", *plan.arguments, *words]
 
     def job(self, reply: str) -> str:
-        """See the protocol."""
         return job_id(reply)
 
     def may_work_later(self, reason: str) -> bool:
-        """See the protocol."""
         return reply_kind(reason) in (Reply.SILENT, Reply.LATER)
 
 
@@ -90,16 +84,13 @@ class Qsub(SubmissionCommand):
     """``qsub``. PBS itself deletes jobs that wait for a failed job."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """See the protocol."""
         waits = _lists(after, beside)
         return ["qsub", *plan.arguments, *(["-W", f"depend={waits}"] if waits else [])]
 
     def may_work_later(self, reason: str) -> bool:
-        """See the protocol."""
         return reply_kind(reason) is Reply.LATER or not isinstance(failure("qsub", 1, reason), RefusedError)
 
     def element(self, job: str, index: str) -> str:
-        """See the protocol."""
         return job.replace("[]", f"[{index}]", 1)
 
 

@@ -37,7 +37,6 @@ class Submitter(Protocol):
 
         Raises RefusedError when the scheduler refuses, TransientError when the same call may work later.
         """
-        ...
 
     def element(self, job: str, index: str) -> str:
         """Return the id of an element of a job array.
@@ -69,15 +68,16 @@ def submitter(plan: RunPlan, scheduler: Scheduler) -> Submitter:
     )
 
 
-class ByCommand:
+class ByCommand(Submitter):
     """Submits by the resource manager's own command, with WHESL's command first on PATH."""
 
     def __init__(self, plan: RunPlan, command: SubmissionCommand) -> None:
         self._plan, self._command = plan, command
-        self.element = command.element
+
+    def element(self, job: str, index: str) -> str:
+        return self._command.element(job, index)
 
     def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
-        """See the protocol."""
         command = self._command.words(self._plan, file, after, beside)
         try:
             result = file_retry.retried(lambda: captured([*command, file], self._plan.environment))
@@ -109,7 +109,6 @@ class ByPort(Submitter):
         self._plan, self._scheduler, self._reader = plan, scheduler, reader
 
     def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
-        """See the protocol."""
         if beside:
             raise RefusedError(f"{self._scheduler.name} starts no job with another (:with=)")
         text = os.fsdecode(file_retry.retried(Path(file).read_bytes))

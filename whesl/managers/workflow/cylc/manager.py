@@ -11,7 +11,7 @@ from pathlib import Path
 
 from whesl.managers.workflow.cylc import flow
 from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, TellsScripts
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
@@ -24,20 +24,19 @@ _PATIENCE = 120.0  # seconds for one Cylc command
 _SHELL = "#!/bin/bash -l\nset -euo pipefail\n"
 
 
-class Cylc(OneFile):
+class Cylc(OneFile, TellsScripts):
     """Flows of Cylc 8 with a final cycle."""
 
     name = "cylc"
     install = "activate its environment, or: pip install cylc-flow"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file has Cylc's section ``[scheduling]``. See the port."""
         return flow.looks_like_flow(text)
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the flow's tasks with Cylc's graph; a task's instance is its cycle. See the port."""
+        # The graph is Cylc's own; a task's instance is its cycle.
         path = self._file(sources).absolute()
         if path.name != "flow.cylc":
             raise UsageError(f"{path} is a flow of Cylc under another name; Cylc reads flow.cylc alone")
@@ -67,19 +66,18 @@ class Cylc(OneFile):
         return Workflow(id=name, name=path.parent.name, wms=self.name, root=root, tasks=tuple(tasks))
 
     def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
-        """Return the tasks' scripts, with the options of the shell that Cylc sets. See the port."""
+        # Cylc sets options of the shell before each script.
         printed = self._ask(self._file(sources).absolute(), "config", "-i", "[runtime]")
         return {task: f"{_SHELL}{script}\n" for task, script in flow.scripts(printed).items()}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a flow with ``whesl exec`` before each script; the job names its task. See the port."""
+        # ``whesl exec`` stands before each script; the job names its task.
         words = shlex.join(task_command(options.call(_STEP, instance=_CYCLE)))
         for token in (_STEP, _CYCLE):
             words = words.replace(token, f'"${token.strip("@")}"')
         return Fluxified(text=flow.wrap(self.undo(text, path), words, str(path)))
 
     def undo(self, text: str, path: Path) -> str:
-        """Return the original of a wrapped flow. See the port."""
         return flow.unwrap(text, str(path))
 
     def start(self, plan: RunPlan) -> Foreground:

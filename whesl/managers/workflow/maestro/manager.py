@@ -11,7 +11,15 @@ from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.maestro import command_wrapping, filesystem_replacement, programs, study
 from whesl.managers.workflow.maestro.expand import Expansion, expand
 from whesl.managers.workflow.maestro.running import Conductor, program_of
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.managers.workflow.port import (
+    Fluxified,
+    FluxifyOptions,
+    RemovesOlderRun,
+    RunPlan,
+    TellsScripts,
+    Verifies,
+    WorkflowManager,
+)
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
@@ -21,23 +29,20 @@ from whesl.model.workflow import Task, Workflow
 _TOKEN = re.compile(r"\$\(([A-Z][A-Z0-9_]*|[\w-]+\.workspace)\)")
 
 
-class Maestro:
+class Maestro(RemovesOlderRun, TellsScripts, Verifies, WorkflowManager):
     """Maestro studies."""
 
     name = "maestro"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file is meant as a study. See the port."""
         return study.looks_like_study(text)
 
     def removed(self, workflow: Workflow) -> Path | None:
-        """Return the directory of an older run that Maestro would remove; see the port."""
         return Path(workflow.root) if Path(workflow.root).exists() else None
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return a study's tasks with Maestro's names and workspaces. See the port."""
         if len(sources) != 1:
             raise UsageError("a Maestro study is one file", hint="run several studies one by one")
         if any(word in ("-p", "--pgen") or word.startswith("--pgen=") for word in arguments):
@@ -68,12 +73,12 @@ class Maestro:
         )
 
     def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
-        """Return the steps' commands behind the lines of their jobs, tokens as variables. See the port."""
+        # A step's commands stand behind the lines of its job, with Maestro's tokens as variables.
         found = study.load(Path(sources[0]))
         return {step.name: _script(step, found) for step in reversed(found.steps)}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a study with every step's ``cmd`` and ``restart`` wrapped. See the port."""
+        # Every step's ``cmd`` and ``restart`` is wrapped.
         plain = self.undo(text, path)
         found = study.parse(plain, str(path))
         programs: list[script_wrapping.Program] = []
@@ -111,7 +116,6 @@ class Maestro:
         )
 
     def undo(self, text: str, path: Path) -> str:
-        """Return the original of a wrapped study. See the port."""
         plain = command_wrapping.unwrap_commands(text, str(path))
 
         def former(shell: str) -> str:
@@ -120,7 +124,7 @@ class Maestro:
         return command_wrapping.without_shell(plain, str(path), former)
 
     def verify(self, source: str, environment: Mapping[str, str]) -> None:
-        """Raise UsageError for a study that Maestro refuses, where Maestro is installed. See the port."""
+        # Without an installed Maestro, nothing is refused.
         try:
             program = programs.find_program("maestro", environment)
         except UsageError:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
 from whesl.managers.workflow.makeflow import graph
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, TellsScripts, text_of
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.workflow import Task, Workflow
 
@@ -18,20 +18,19 @@ _WAS = "whesl_was"
 _SHELL = "/bin/sh -c"
 
 
-class Makeflow(OneFile):
+class Makeflow(OneFile, TellsScripts):
     """Workflows of Makeflow in JSON."""
 
     name = "makeflow"
     install = "install CCTools (Debian: coop-computing-tools; conda-forge: ndcctools)"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file has rules with output files. See the port."""
         return graph.looks_like_makeflow(text)
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the rules as tasks; a rule waits for the rules that write its input files. See the port."""
+        # A rule waits for the rules that write its input files.
         path = self._file(sources)
         text = text_of(path)
         rules = graph.rules(graph.parse(self.undo(text, path), str(path)), str(path))
@@ -51,13 +50,12 @@ class Makeflow(OneFile):
         return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
 
     def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
-        """Return the rules' commands. See the port."""
         path = self._file(sources)
         rules = graph.rules(graph.parse(self.undo(text_of(path), path), str(path)), str(path))
         return {rule.step: f"#!/bin/sh\n{rule.command}\n" for rule in reversed(rules)}
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a workflow with ``whesl exec`` before each rule's command. See the port."""
+        # ``whesl exec`` stands before each rule's command.
         plain = self.undo(text, path)
         found = graph.parse(plain, str(path))
         for rule in graph.rules(found, str(path)):
@@ -69,7 +67,6 @@ class Makeflow(OneFile):
         return Fluxified(text=json.dumps({**found, _WAS: plain}, indent=1) + "\n")
 
     def undo(self, text: str, path: Path) -> str:
-        """Return the original of a wrapped workflow. See the port."""
         was = graph.parse(text, str(path)).get(_WAS)
         return was if isinstance(was, str) else text
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.managers.workflow.foreground_manager_process import Foreground, OneFile
-from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, TellsScripts, text_of
 from whesl.managers.workflow.script_wrapping import Program, faithful_shell, task_command
 from whesl.managers.workflow.snakemake import graph
 from whesl.model.errors import UsageError
@@ -59,21 +59,21 @@ class Jobs(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[str, ...]
 
 
-class Snakemake(OneFile):
+class Snakemake(OneFile, TellsScripts):
     """Snakefiles of Snakemake 9."""
 
     name = "snakemake"
     install = "activate its environment, or: pip install snakemake"
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a text has rules, and is no script of another program. See the port."""
+        # The text has rules, and is no script of another program.
         first = text.partition("\n")[0]
         return bool(_RULE.search(text)) and (not first.startswith("#!") or "snakemake" in first)
 
     def read(
         self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
     ) -> Workflow:
-        """Return the jobs with a shell command that Snakemake would run now. See the port."""
+        # The tasks are the jobs with a shell command that Snakemake would run now.
         path = self._file(sources).absolute()
         found = _ask(self._program(os.environ), path, arguments).jobs
         name = workflow or path.stem
@@ -93,7 +93,7 @@ class Snakemake(OneFile):
         return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
 
     def scripts(self, sources: Sequence[str], arguments: Sequence[str] = ()) -> dict[str, str]:
-        """Return the rules' commands, for bash with the options that Snakemake sets. See the port."""
+        # Snakemake sets options of bash before each command.
         found = _ask(self._program(os.environ), self._file(sources).absolute(), arguments).jobs
         made = {}
         for job in reversed([each for each in found if each.command]):
@@ -102,7 +102,7 @@ class Snakemake(OneFile):
         return made
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return the text with a comment, from which ``start`` makes the tasks' shells. See the port."""
+        # The text gets a comment, from which ``start`` makes the tasks' shells.
         plain = self.undo(text, path)
         words = task_command(options.call(_STEP, instance=_INSTANCE))
         notices = [f"{path}: Snakemake runs this file itself, and the copy that is made of it tells how"]
@@ -112,7 +112,6 @@ class Snakemake(OneFile):
         return Fluxified(text=f"{plain}{_WAS}{comment}\n", notices=tuple(notices))
 
     def undo(self, text: str, path: Path) -> str:
-        """Return the original of a wrapped text. See the port."""
         return text.partition(_WAS)[0]
 
     def start(self, plan: RunPlan) -> Foreground:

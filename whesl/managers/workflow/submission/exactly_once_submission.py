@@ -40,7 +40,6 @@ class Lookup(Protocol):
 
     def find(self, token: str) -> JobRecord | None:
         """Return the job submitted with a token; None only when the scheduler surely has no such job."""
-        ...
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
         """Return the jobs' records by id; for a job array's id those of its elements."""

@@ -43,7 +43,7 @@ class Published(ArrayPredictor):
         )
 
     def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Return the reason in the node's row of the table, or the probability. See ``ArrayPredictor``."""
+        # The reason is the text in the node's row of the table, or the probability.
         row = self.table.nodes[node]
         return (
             row.reason

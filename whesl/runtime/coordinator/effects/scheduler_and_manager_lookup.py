@@ -31,7 +31,6 @@ class WorkflowSteps(Protocol):
             raised: the exception with its evidence.
             configuration: the task's configuration before the step.
         """
-        ...
 
 
 class Ports(Protocol):
@@ -46,14 +45,12 @@ class Ports(Protocol):
             name: the resource manager's name.
             environment: variables that name the cluster, where the manager has several.
         """
-        ...
 
     def manager(self, name: str) -> WorkflowSteps:
         """Return a workflow manager by name. Raises WheslError for an unknown one."""
-        ...
 
 
-class InstalledPorts:
+class InstalledPorts(Ports):
     """The schedulers and workflow managers that are built in or installed.
 
     One scheduler is kept for each cluster: an adapter may hold a process that answers its questions.
@@ -64,7 +61,6 @@ class InstalledPorts:
         self._lock = threading.Lock()
 
     def scheduler(self, name: str, environment: Mapping[str, str]) -> Scheduler:
-        """See Ports."""
         key = (name, tuple(sorted(environment.items())))
         with self._lock:
             if key not in self._schedulers:
@@ -72,7 +68,6 @@ class InstalledPorts:
             return self._schedulers[key]
 
     def manager(self, name: str) -> WorkflowSteps:
-        """See Ports."""
         from whesl.managers import workflow as workflows
 
         return workflows.manager(name)

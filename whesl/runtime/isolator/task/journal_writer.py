@@ -25,7 +25,6 @@ class Store(Protocol):
             records: kind and content of each record.
             time: seconds since the epoch.
         """
-        ...
 
 
 class Records:
