@@ -18,7 +18,7 @@ replace = msgspec.structs.replace
 
 
 class Lifecycle(Ledger):
-    """State transitions of jobs, caused by the events of ``Core``."""
+    """State transitions of jobs, caused by the events of ``Core`` and ``UserRequests``."""
 
     def _start(self, job: Job, shares: tuple[Share, ...], now: float) -> None:
         self._pending.remove(job.id)
