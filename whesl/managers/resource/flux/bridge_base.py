@@ -21,7 +21,7 @@ ATTEMPT = "WHESL_ATTEMPT_TOKEN"
 
 
 class FarEnd:
-    """Answers requests; a derived class has a method ``op_NAME`` for each operation."""
+    """Answers requests; a derived class has a method ``_op_NAME`` for each operation."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -46,7 +46,7 @@ class FarEnd:
         """Carry out a request and answer it, unless the operation answers later by itself."""
         number = request.pop("id")
         try:
-            operation = getattr(self, "op_" + request.pop("op"))
+            operation = getattr(self, "_op_" + request.pop("op"))
             answer = operation(number, **request)
         except Exception as error:
             self.fail(number, error)

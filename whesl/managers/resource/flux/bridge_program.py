@@ -36,7 +36,7 @@ POKE = 0.05
 POKES_PER_SECOND = 500
 # The most unanswered pokes of one broker: those of a hung broker must not pile up.
 UNANSWERED = 20
-# ``op_gone`` pokes a broker up to INSIST times, INSIST_EVERY seconds apart.
+# ``_op_gone`` pokes a broker up to INSIST times, INSIST_EVERY seconds apart.
 INSIST = 10
 INSIST_EVERY = 0.01
 # Seconds to wait for an answer of one of the instance's services.
@@ -81,7 +81,7 @@ class ApiEnd(FarEnd):
         except OSError:
             return ""
 
-    def ask(self, topic: str, payload: Any = None) -> Any:
+    def _ask(self, topic: str, payload: Any = None) -> Any:
         """Return the answer of a service on rank 0. Raises OSError, with ETIMEDOUT when none comes."""
         future = self.waiting.rpc(topic, payload, 0)
         try:
@@ -96,9 +96,9 @@ class ApiEnd(FarEnd):
 
     # The instance ------------------------------------------------------------------------------------
 
-    def op_instance(self, _: int) -> Any:
+    def _op_instance(self, _: int) -> Any:
         """Return the instance's attributes, hosts by rank, own job, and the id of this user."""
-        status = self.ask("resource.status")
+        status = self._ask("resource.status")
         answer: dict[str, Any] = {name: self.attribute(name) for name in ATTRIBUTES}
         answer["hosts"] = hosts_of(status.get("R"))
         answer["uid"] = os.getuid()
@@ -106,9 +106,9 @@ class ApiEnd(FarEnd):
         answer["job"] = job_id(answer["jobid"]) if answer["jobid"] and answer["parent-uri"] else ""
         return answer
 
-    def op_status(self, _: int) -> Any:
+    def _op_status(self, _: int) -> Any:
         """Return the resource service's view: hosts by rank, ranks by state, and why ranks are drained."""
-        status = self.ask("resource.status")
+        status = self._ask("resource.status")
         drained = {}
         for ranks, entry in (status.get("drain") or {}).items():
             for rank in ranks_of(ranks):
@@ -123,11 +123,11 @@ class ApiEnd(FarEnd):
             "drained": drained,
         }
 
-    def op_resources(self, _: int) -> Any:
+    def _op_resources(self, _: int) -> Any:
         """Return the scheduler's view of the resources (RFC 20), and the instance's configuration."""
-        return {"seen": self.ask("resource.sched-status"), "configuration": self.ask("config.get")}
+        return {"seen": self._ask("resource.sched-status"), "configuration": self._ask("config.get")}
 
-    def op_gone(self, number: int, rank: int) -> Any:
+    def _op_gone(self, number: int, rank: int) -> Any:
         """Answer whether a broker has ended: Flux cannot send to it, although its parent broker answers.
 
         The answer is None when the parent broker does not answer either.
@@ -167,7 +167,7 @@ class ApiEnd(FarEnd):
             state["sent"] += 1
             if state["sent"] >= INSIST:
                 timer.stop()
-            self.poke(rank, answered)
+            self._poke(rank, answered)
 
         timer = self.h.timer_watcher_create(INSIST_EVERY, again, repeat=INSIST_EVERY)
         timer.start()
@@ -176,16 +176,16 @@ class ApiEnd(FarEnd):
     def above(self, rank: int) -> int:
         """Return the rank of a broker's parent in the tree of brokers."""
         if not self.parents:
-            self.descend(self.ask("overlay.topology", {"rank": 0}), 0)
+            self._descend(self._ask("overlay.topology", {"rank": 0}), 0)
         return self.parents.get(rank, 0)
 
-    def descend(self, node: Any, parent: int) -> None:
+    def _descend(self, node: Any, parent: int) -> None:
         """Record the parents of all brokers in a subtree of the topology."""
         self.parents[int(node["rank"])] = parent
         for child in node.get("children") or ():
-            self.descend(child, int(node["rank"]))
+            self._descend(child, int(node["rank"]))
 
-    def poke(self, rank: int, done: Any) -> None:
+    def _poke(self, rank: int, done: Any) -> None:
         """Send a broker a small RPC, since Flux notices a broker's death only when it sends to it."""
 
         def answered(future: Any) -> None:
@@ -200,7 +200,7 @@ class ApiEnd(FarEnd):
 
     # Events ------------------------------------------------------------------------------------
 
-    def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
+    def _op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
         """Begin to send events: changes of nodes, and exceptions on jobs.
 
         The instance sends its owner the events of all nodes and jobs. Another user gets those of ``job``
@@ -213,7 +213,7 @@ class ApiEnd(FarEnd):
         """
         begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
         if self.attribute("security.owner") != str(os.getuid()):
-            begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
+            begins = {"own job": lambda since: self._follow(self.h, job, since)} if job else {}
         heard = []
         for name, begin in begins.items():
             # Events that an older Flux lacks, or denies this user, are left out.
@@ -232,14 +232,14 @@ class ApiEnd(FarEnd):
                     turn[0] += 1
                     if rank not in self.lost and self.unanswered.get(rank, 0) < UNANSWERED:
                         self.unanswered[rank] = self.unanswered.get(rank, 0) + 1
-                        self.poke(rank, lambda reached, rank=rank: self.seen(rank, reached))
+                        self._poke(rank, lambda reached, rank=rank: self._seen(rank, reached))
 
             timer = self.h.timer_watcher_create(POKE, poke_some, repeat=POKE)
             timer.start()
             self.keep.append(timer)
         return {"heard": heard}
 
-    def seen(self, rank: int, reached: bool) -> None:
+    def _seen(self, rank: int, reached: bool) -> None:
         """Handle a poke's result; a broker below a dead parent is left to the resource service."""
         self.unanswered[rank] = max(0, self.unanswered.get(rank, 0) - 1)
         if not reached and rank not in self.lost and self.above(rank) in (0, self.rank):
@@ -295,9 +295,9 @@ class ApiEnd(FarEnd):
         if above is None or not own:
             return
         above.set_reactor(self.h.get_reactor())
-        self.follow(above, own, since)
+        self._follow(above, own, since)
 
-    def follow(self, handle: Any, job: str, since: float) -> None:
+    def _follow(self, handle: Any, job: str, since: float) -> None:
         """Send an event for each exception on one job."""
 
         def told(future: Any) -> None:
@@ -325,7 +325,7 @@ class ApiEnd(FarEnd):
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
 
-    def op_places(self, _: int, since: float) -> Any:
+    def _op_places(self, _: int, since: float) -> Any:
         """Return ranks and attempt's token of each running job, and of each that a node's loss ended lately.
 
         Args:
@@ -345,7 +345,7 @@ class ApiEnd(FarEnd):
 
     # Actions ------------------------------------------------------------------------------------------
 
-    def op_raise(
+    def _op_raise(
         self,
         _: int,
         job: str,
@@ -367,28 +367,28 @@ class ApiEnd(FarEnd):
                 return
         flux.job.job_raise(handle, number, type, severity, note)
 
-    def op_drain(self, _: int, targets: str, reason: str) -> Any:
+    def _op_drain(self, _: int, targets: str, reason: str) -> Any:
         """Take nodes out of service."""
-        self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
+        self._ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
 
-    def op_undrain(self, _: int, targets: str) -> Any:
+    def _op_undrain(self, _: int, targets: str) -> Any:
         """Return nodes to service."""
-        self.ask("resource.undrain", {"targets": targets})
+        self._ask("resource.undrain", {"targets": targets})
 
-    def op_cancel(self, _: int, job: str, signal: int) -> Any:
+    def _op_cancel(self, _: int, job: str, signal: int) -> Any:
         """Cancel a job, or send it a signal."""
         if signal:
             flux.job.kill(self.waiting, flux.job.JobID(job), signal)
         else:
             flux.job.cancel(self.waiting, flux.job.JobID(job))
 
-    def op_memo(self, _: int, job: str, memo: Any) -> Any:
+    def _op_memo(self, _: int, job: str, memo: Any) -> Any:
         """Write a memo on a job (flux-job(1))."""
-        self.ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
+        self._ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
 
     # Jobs -------------------------------------------------------------------------------------------
 
-    def op_submit(self, _: int, **job: Any) -> Any:
+    def _op_submit(self, _: int, **job: Any) -> Any:
         """Submit a batch job, which becomes an instance of its own."""
         spec = flux.job.JobspecV1.from_batch_command(
             script=job["script"],
@@ -424,7 +424,7 @@ class ApiEnd(FarEnd):
         number = flux.job.submit(self.waiting, spec, urgency=0 if job.get("held") else 16)
         return str(flux.job.JobID(number).f58plain)
 
-    def op_find(self, _: int, token: str, since: float) -> Any:
+    def _op_find(self, _: int, token: str, since: float) -> Any:
         """Return the ids of this user's jobs with a submission token."""
         listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
         ids = [int(job["id"]) for job in listed]
@@ -449,7 +449,7 @@ class ApiEnd(FarEnd):
                     spec = {}  # another user's job
                 self.tokens[job] = token_in(spec)
 
-    def op_jobs(self, _: int, ids: list[str]) -> Any:
+    def _op_jobs(self, _: int, ids: list[str]) -> Any:
         """Return the records of jobs, by the ids in ``ids``.
 
         Args:
