@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from whesl.cloud.handover import task_handover
 from whesl.cloud.handover.clusters import Cluster
 from whesl.cloud.handover.job_script import script
 from whesl.cloud.transfer.port import Digest
@@ -18,7 +19,7 @@ from whesl.managers.resource.port import Closing, JobRecord, JobRequest
 _MOST = 1 << 20  # bytes of output for each look
 
 
-class OtherCluster:
+class OtherCluster(task_handover.Cluster):
     """One other cluster. Its methods raise the errors of ``Store`` and ``Scheduler``.
 
     Args:
@@ -48,13 +49,6 @@ class OtherCluster:
         return bool(self._store.run(made))
 
     def put(self, run: str, directory: Path, names: Sequence[str]) -> None:
-        """Copy input files of ``directory`` into a run's directory on the other cluster.
-
-        Args:
-            run: the run's token, which is the name of its directory.
-            directory: the task's directory on this cluster.
-            names: paths of the files relative to ``directory``, which they keep on the other cluster.
-        """
         self._store.run(f"mkdir -p -- {shlex.quote(self._store.path(f'{run}/work'))}")
         for name in names:
             self._store.put(directory / name, f"{run}/work/{name}")
@@ -67,15 +61,6 @@ class OtherCluster:
         nodes: int,
         time_limit: float | None,
     ) -> str:
-        """Submit a run's job once, even when called again for the same run; return the job's id.
-
-        Args:
-            run: the run's token, which is the name of its directory.
-            command: the task's command.
-            environment: variables that are exported to the command.
-            nodes: number of nodes.
-            time_limit: minutes; None for the partition's default.
-        """
         settings, place = self._settings, self._store.path(run)
         ends_itself = manager(settings.manager).ends_itself
         text = script(place, command, environment, settings.lease, ends_itself)
@@ -112,13 +97,6 @@ class OtherCluster:
         return int(said) if said.strip() else None
 
     def output(self, run: str, stream: str, since: int) -> bytes:
-        """Return at most a MiB of a run's output; nothing while the task has written no more.
-
-        Args:
-            run: the run's token.
-            stream: ``stdout`` or ``stderr``.
-            since: offset in bytes at which the result begins; 0 is the stream's begin.
-        """
         file = shlex.quote(self._store.path(f"{run}/{stream}"))
         return self._store.run(f"if test -f {file}; then tail -c +{since + 1} {file} | head -c {_MOST}; fi")
 
@@ -129,13 +107,6 @@ class OtherCluster:
         return sorted(line.removeprefix("./") for line in said.splitlines())
 
     def get(self, run: str, name: str, target: Path) -> Digest:
-        """Copy a file of a run to this cluster, whole or not at all; return the copy's digest.
-
-        Args:
-            run: the run's token.
-            name: path relative to the task's directory, as ``written`` returns it.
-            target: path on this cluster.
-        """
         return self._store.get(f"{run}/work/{name}", target)
 
     def remove(self, run: str) -> None:

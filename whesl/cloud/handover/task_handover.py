@@ -68,10 +68,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cluster(Protocol):
-    """The calls to the other cluster, which ``other_cluster.OtherCluster`` implements and describes."""
+    """The calls to the other cluster."""
 
     def claim(self, run: str) -> bool: ...
-    def put(self, run: str, directory: Path, names: Sequence[str]) -> None: ...
+
+    def put(self, run: str, directory: Path, names: Sequence[str]) -> None:
+        """Copy input files of ``directory`` into a run's directory on the other cluster.
+
+        Args:
+            run: the run's token, which is the name of its directory.
+            directory: the task's directory on this cluster.
+            names: paths of the files relative to ``directory``, which they keep on the other cluster.
+        """
+
     def submit(
         self,
         run: str,
@@ -79,13 +88,41 @@ class Cluster(Protocol):
         environment: dict[str, str],
         nodes: int,
         time_limit: float | None,
-    ) -> str: ...
+    ) -> str:
+        """Submit a run's job once, even when called again for the same run; return the job's id.
+
+        Args:
+            run: the run's token, which is the name of its directory.
+            command: the task's command.
+            environment: variables that are exported to the command.
+            nodes: number of nodes.
+            time_limit: minutes; None for the partition's default.
+        """
+
     def job(self, run: str) -> JobRecord | None: ...
     def cancel(self, job_id: str) -> None: ...
     def status(self, run: str) -> int | None: ...
-    def output(self, run: str, stream: str, since: int) -> bytes: ...
+
+    def output(self, run: str, stream: str, since: int) -> bytes:
+        """Return at most a MiB of a run's output; nothing while the task has written no more.
+
+        Args:
+            run: the run's token.
+            stream: ``stdout`` or ``stderr``.
+            since: offset in bytes at which the result begins; 0 is the stream's begin.
+        """
+
     def written(self, run: str) -> list[str]: ...
-    def get(self, run: str, name: str, target: Path) -> object: ...
+
+    def get(self, run: str, name: str, target: Path) -> object:
+        """Copy a file of a run to this cluster, whole or not at all; return the copy's digest.
+
+        Args:
+            run: the run's token.
+            name: path relative to the task's directory, as ``written`` returns it.
+            target: path on this cluster.
+        """
+
     def remove(self, run: str) -> None: ...
     def close(self) -> None: ...
 
