@@ -44,7 +44,12 @@ def workflows(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 
 def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the tasks whose id or name begins with the incomplete word and whose state fits the command."""
+    """Return the tasks whose id or name begins with the incomplete word and whose state fits the command.
+
+    Args:
+        context: the incomplete command line, with the options read so far.
+        incomplete: the begin of the word; '' for none.
+    """
     fit = _FIT.get(context.info_name or "")
     try:
         found = [task.id for task in _known().values() if fit is None or fit(task.state)]
@@ -57,7 +62,13 @@ def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) 
 def tasks_or_files(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the tasks whose id or name begins with the incomplete word, and a request for files."""
+    """Return the tasks whose id or name begins with the incomplete word, and a request for files.
+
+    Args:
+        context: the incomplete command line, with the options read so far.
+        parameter: the parameter that is completed.
+        incomplete: the begin of the word; '' for none.
+    """
     from click.shell_completion import CompletionItem
 
     found = [CompletionItem(name) for name in tasks(context, parameter, incomplete)]
@@ -72,7 +83,7 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
         return []
 
 
-def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+def exceptions(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the exceptions in running tasks' rules whose name begins with the incomplete word."""
     from whesl.runtime.coordinator.core.external_exceptions import declared
 
@@ -108,7 +119,12 @@ def clouds(_context: click.Context, _parameter: click.Parameter, incomplete: str
 
 
 def platforms(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return a list of platforms with its last name completed from the platforms of the prices."""
+    """Return a list of platforms with its last name completed from the platforms of the prices.
+
+    Args:
+        context: the incomplete command line, with the options read so far.
+        incomplete: the begin of the list; '' for none.
+    """
     try:
         from whesl.cloud.prices import load
 

@@ -209,7 +209,14 @@ class Findings:
         self._left.append((start, end))
 
     def warn(self, code: str, message: str, about: Written, hint: str = "") -> None:
-        """Record a warning about a part of the text; arguments as for ``add``."""
+        """Record a warning about a part of the text.
+
+        Args:
+            code: a code of ``CODES``.
+            message: the finding in one sentence.
+            about: the part of the text.
+            hint: what to do.
+        """
         self.add(code, message, about, hint=hint, severity=Severity.WARNING)
 
     def add(

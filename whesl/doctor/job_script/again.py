@@ -1,4 +1,7 @@
-"""Checks of restarts: what a script has done in its first attempt is there when the script runs again."""
+"""Checks of restarts: what a script has done in its first attempt is there when the script runs again.
+
+The arguments of a check are those of ``script.StepCheck``.
+"""
 
 from __future__ import annotations
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from whesl.doctor.job_script import again, ends, files, lines, recoveries, streams, timers
-from whesl.doctor.job_script.script import JobScript, Unfit, Watch
+from whesl.doctor.job_script.script import DetectionCheck, JobScript, StepCheck, Unfit, Watch
 from whesl.language.detections.base import Kind
 from whesl.language.spec import ExceptionSpec, Operation, RecoveryStep, ResourceKind
 
-# Checks of a detection. Each is a pure function of the script and the detection.
-DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
+DETECTIONS: tuple[DetectionCheck, ...] = (
     files.written_elsewhere,
     files.promised_otherwise,
     files.never_named,
@@ -50,10 +49,9 @@ DETECTIONS: tuple[Callable[[JobScript, Watch], Iterator[Unfit]], ...] = (
     streams.hears_manager,
     streams.other_nodes,
 )
-# Those of them that find what harms each single job.
+# Checks of DETECTIONS that find what harms each single job.
 _HARMFUL = {lines.printed, lines.ends_torchrun, timers.kept_going, timers.stands_still, timers.written_late}
-# Checks of a recovery step, in the same way.
-STEPS: tuple[Callable[[JobScript, RecoveryStep], Iterator[Unfit]], ...] = (
+STEPS: tuple[StepCheck, ...] = (
     recoveries.undone,
     recoveries.past_the_launchers,
     recoveries.fewer_than_asked,
@@ -83,7 +81,12 @@ class ScriptChecks:
             script.texts = {x: read(script.step, x) for x in (*script.shown, *(x for x, _ in script.files))}
 
     def writes(self, path: str, steps: AbstractSet[str]) -> bool:
-        """Whether the script of one of some steps writes a file of this path, or makes its directory."""
+        """Whether the script of one of some steps writes a file of this path, or makes its directory.
+
+        Args:
+            path: as the rule has it.
+            steps: names of steps.
+        """
         return any(files.writes(script, path) for script in self._of(steps))
 
     def names(self, file: str) -> bool:
@@ -100,6 +103,12 @@ class ScriptChecks:
         """Yield what does not fit in a detection of an exception of some steps.
 
         What makes the detection useless is told where that is so for each of the steps.
+
+        Args:
+            detection: the detection.
+            exception: the exception that has it.
+            exceptions: all exceptions of the specification.
+            steps: names of the steps that the exception covers.
         """
         scripts = self._of(steps)
         others = [script for script in self._scripts if script not in scripts]
@@ -112,7 +121,13 @@ class ScriptChecks:
     def undone(
         self, recovery: RecoveryStep, exception: ExceptionSpec, steps: AbstractSet[str]
     ) -> Iterator[Unfit]:
-        """Yield what the scripts of some steps undo of an exception's step, and what does not fit."""
+        """Yield what the scripts of some steps undo of an exception's step, and what does not fit.
+
+        Args:
+            recovery: a step of the recovery.
+            exception: the exception that has it.
+            steps: names of the steps that the exception covers.
+        """
         scripts = self._of(steps)
         clears = any((x.resource, x.operation) == (ResourceKind.JOB, Operation.ADD) for x in exception.steps)
         for check in STEPS:

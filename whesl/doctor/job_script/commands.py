@@ -360,7 +360,12 @@ def descendants(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
 
 
 def words_of(node: tree_sitter.Node, constants: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    """Return the name of the program and its arguments, of a command with or without redirections."""
+    """Return the name of the program and its arguments, of a command with or without redirections.
+
+    Args:
+        node: the command in the parsed script.
+        constants: values of the script's constants by name; None leaves names as they are.
+    """
     if node.type == "redirected_statement" and (body := node.child_by_field_name("body")) is not None:
         return words_of(body, constants)
     if node.type != "command":
@@ -373,7 +378,12 @@ def words_of(node: tree_sitter.Node, constants: Mapping[str, str] | None = None)
 
 
 def text_of_node(node: tree_sitter.Node, constants: Mapping[str, str] | None = None) -> str:
-    """Return a word without its quotation marks, with the values of constants."""
+    """Return a word without its quotation marks, with the values of constants.
+
+    Args:
+        node: the word in the parsed script.
+        constants: values of the script's constants by name; None leaves names as they are.
+    """
     if node.type in ("concatenation", "variable_assignment") and constants is not None:
         return "".join(text_of_node(each, constants) for each in node.children)
     text = (node.text or b"").decode(errors="surrogateescape")

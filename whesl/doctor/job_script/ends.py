@@ -1,4 +1,7 @@
-"""Checks of EXIT: the statuses with which a script may end, and what hides those of its programs."""
+"""Checks of EXIT: the statuses with which a script may end, and what hides those of its programs.
+
+The arguments of a check are those of ``script.DetectionCheck``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Checks of files that rules read or promise: what the script writes, moves, removes, or never writes."""
+"""Checks of files that rules read or promise: what the script writes, moves, removes, or never writes.
+
+The arguments of a check are those of ``script.DetectionCheck``.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,12 @@ def written_elsewhere(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def writes(script: JobScript, path: str) -> bool:
-    """Whether the script itself writes a file of this path, or it or its program makes the directory."""
+    """Whether the script itself writes a file of this path, or it or its program makes the directory.
+
+    Args:
+        script: the script.
+        path: as the rule has it.
+    """
     place = posixpath.normpath(path)
     made = {posixpath.normpath(text) for source in script.python for text in _texts(source.tree)}
     known = {*script.facts.made, *made, *map(posixpath.dirname, made)} - {"", "."}

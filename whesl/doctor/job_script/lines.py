@@ -1,4 +1,7 @@
-"""Checks of what a script prints itself: lines of each sound run, and lines that a pattern nearly finds."""
+"""Checks of what a script prints itself: lines of each sound run, and lines that a pattern nearly finds.
+
+The arguments of a check are those of ``script.DetectionCheck``.
+"""
 
 from __future__ import annotations
 

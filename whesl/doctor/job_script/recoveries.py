@@ -1,4 +1,7 @@
-"""Checks of recovery steps against the script: what it undoes, and what does not fit its programs."""
+"""Checks of recovery steps against the script: what it undoes, and what does not fit its programs.
+
+The arguments of a check are those of ``script.StepCheck``.
+"""
 
 from __future__ import annotations
 

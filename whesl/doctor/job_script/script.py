@@ -8,7 +8,7 @@ import itertools
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from whesl.doctor.job_script import facts as script_facts
 from whesl.doctor.job_script import statuses
@@ -18,7 +18,7 @@ from whesl.doctor.job_script.samples import PYTHON, Sample, Source, python, samp
 from whesl.language.compiler.pattern_checks import found_in
 from whesl.language.detections.base import Kind, Reads
 from whesl.language.pattern_and_stream_records import Pattern, Span, Stream
-from whesl.language.spec import ExceptionSpec
+from whesl.language.spec import ExceptionSpec, RecoveryStep
 from whesl.managers.resource.embedded.commands.options import seconds
 from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError
@@ -168,6 +168,30 @@ class JobScript:
         """Yield the words of all its commands."""
         for each in self.commands:
             yield from each.words
+
+
+class DetectionCheck(Protocol):
+    """A check of a detection against a script; ``checks.DETECTIONS`` lists all of them."""
+
+    def __call__(self, script: JobScript, watch: Watch, /) -> Iterator[Unfit]:
+        """Yield what does not fit. Pure.
+
+        Args:
+            script: the script of a step that the detection's exception covers.
+            watch: the detection with what else the check may look at.
+        """
+
+
+class StepCheck(Protocol):
+    """A check of a recovery step against a script; ``checks.STEPS`` lists all of them."""
+
+    def __call__(self, script: JobScript, step: RecoveryStep, /) -> Iterator[Unfit]:
+        """Yield what does not fit. Pure.
+
+        Args:
+            script: the script of a step that the recovery's exception covers.
+            step: the recovery step.
+        """
 
 
 def inner(command: Command, *programs: str) -> tuple[str, ...]:

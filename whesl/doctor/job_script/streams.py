@@ -1,4 +1,7 @@
-"""Checks of the streams that rules read: where a script sends its programs' output, and through what."""
+"""Checks of the streams that rules read: where a script sends its programs' output, and through what.
+
+The arguments of a check are those of ``script.DetectionCheck``.
+"""
 
 from __future__ import annotations
 

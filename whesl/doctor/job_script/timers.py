@@ -1,4 +1,7 @@
-"""Checks of times: timers against the job's time limit, sleeps of the script, and its loops."""
+"""Checks of times: timers against the job's time limit, sleeps of the script, and its loops.
+
+The arguments of a check are those of ``script.DetectionCheck``.
+"""
 
 from __future__ import annotations
 

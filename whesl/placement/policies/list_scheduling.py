@@ -168,7 +168,13 @@ class Ranked:
         return descending[::-1] if several else descending
 
     def decide(self, view: Ready, predictor: Compiled, now: float) -> Dispatch:
-        """Return the tasks to start. Arguments: see ``TaskPolicy.decide``."""
+        """Return the tasks to start, each on a free node of its own.
+
+        Args:
+            view: the ready tasks and their durations.
+            predictor: gives the failure probabilities of nodes.
+            now: the current time, in seconds.
+        """
         duration = view.duration.copy()
         answers = np.empty(duration.shape[1], dtype=np.int8)
         started: list[tuple[int, int]] = []

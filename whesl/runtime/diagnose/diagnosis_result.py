@@ -24,7 +24,12 @@ def place(finding: Finding) -> tuple[int, int]:
 
 
 def order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
-    """Return what the candidates are sorted by; ``timed`` says whether all of them have a time."""
+    """Return what the candidates are sorted by: level of strength, time, file and line.
+
+    Args:
+        candidate: the candidate.
+        timed: whether all candidates have a time.
+    """
     finding = candidate.finding
     level = next((i for i, least in enumerate(_LEVELS) if candidate.score >= least), len(_LEVELS))
     return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)
@@ -46,6 +51,13 @@ def most_telling(living: Sequence[Candidate]) -> Candidate:
 
 
 def with_consequences(diagnosis: Diagnosis, cause: Finding, observed: Observed) -> Diagnosis:
+    """Return a diagnosis with the later findings, and the earlier symptoms, as consequences of its cause.
+
+    Args:
+        diagnosis: the diagnosis.
+        cause: the line of its cause.
+        observed: what was found in the logs.
+    """
     found = tuple(
         finding
         for finding in observed.findings
@@ -65,7 +77,12 @@ def advice_on(finding: Finding) -> Advice:
 
 
 def sureness(first: Candidate, rest: Sequence[Candidate]) -> float:
-    """Return the confidence in the cause by its score, reduced if another class has nearly the same score."""
+    """Return the confidence in the cause, from 0 to 1; less if another class has nearly the same score.
+
+    Args:
+        first: the candidate for the cause.
+        rest: all other candidates.
+    """
     sure = min(0.95, max(0.05, first.score / 100))
     rival = any(
         other.score >= first.score - 5
@@ -112,7 +129,13 @@ def guessed(diagnosis: Diagnosis, observed: Observed, finding: Finding) -> Diagn
 
 
 def later(one: Finding, other: Finding, lines: int = 0) -> bool:
-    """Whether one finding is later in time than another, or more than ``lines`` lines after it in a file."""
+    """Whether one finding is later in time than another, or more than ``lines`` lines after it in a file.
+
+    Args:
+        one: the finding that may be the later one.
+        other: the other finding.
+        lines: number of lines by which it has to be later, where a finding has no time.
+    """
     if one.number == other.number and one.line <= other.line + lines:
         return False
     if one.time is not None and other.time is not None:

@@ -173,7 +173,13 @@ class Work:
         self._busiest = dict(number_and_rank for number_and_rank, _ in reversed(ranks.most_common()))
 
     def after(self, number: int, line: int, rank: int | None = None) -> int:
-        """Return the number of steps after a line: of a rank, of no rank (``NONE``), or of all (None)."""
+        """Return the number of steps after a line.
+
+        Args:
+            number: the number of the file.
+            line: the number of the line.
+            rank: the rank whose steps count; ``NONE`` for steps without a rank, None for all steps.
+        """
         return sum(
             len(lines) - bisect_right(lines, line)
             for since, lines in self._steps.get((number, rank), {}).items()
@@ -181,12 +187,23 @@ class Work:
         )
 
     def last(self, number: int, line: int) -> int:
-        """Return the line of the last step after a line of a file; 0 without one."""
+        """Return the line of the last step after a line of a file; 0 without one.
+
+        Args:
+            number: the number of the file.
+            line: the number of the line.
+        """
         groups = self._steps.get((number, None), {})
         return max((lines[-1] for since, lines in groups.items() if since < line < lines[-1]), default=0)
 
     def between(self, number: int, first: int, last: int) -> int:
-        """Return the number of steps between two lines of a file that count as work after the last one."""
+        """Return the number of steps between two lines of a file that count as work after the last one.
+
+        Args:
+            number: the number of the file.
+            first: the line after which steps count.
+            last: the last line whose step counts.
+        """
         return sum(
             bisect_right(lines, last) - bisect_right(lines, first)
             for since, lines in self._steps.get((number, None), {}).items()

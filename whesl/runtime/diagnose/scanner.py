@@ -120,7 +120,12 @@ class Knowledge:
         )
 
     def topic(self, text: str, without: CauseClass | None = None) -> Entry | None:
-        """Return the first topic in some words, except those of one class; None without one."""
+        """Return the first topic in some words, except those of one class; None without one.
+
+        Args:
+            text: the words.
+            without: the class whose topics are passed over; None for no class.
+        """
         for topic in self._topics:
             if topic.cause_class is not without and re.search("|".join(topic.match), text, re.IGNORECASE):
                 return topic

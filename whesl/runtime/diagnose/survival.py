@@ -108,7 +108,12 @@ class Survival:
         return {f.number: f.line for f in self.findings if f.entry.role is Role.SYMPTOM and not f.warned}
 
     def went_on(self, finding: Finding, after: int) -> bool:
-        """Whether the steps after a finding show that the program went on."""
+        """Whether the steps after a finding show that the program went on.
+
+        Args:
+            finding: the finding.
+            after: number of steps after it.
+        """
         if not self._in_order or after < _WENT_ON or finding.entry.report or self.recorded(finding):
             return False
         other = self.next_program(finding)
@@ -286,7 +291,12 @@ class Survival:
         return [place(f) for f in self.findings if not f.warned]
 
     def lived_until(self, end: Finding, finding: Finding) -> bool:
-        """Whether no line between a cause and a good end in its file tells of a death."""
+        """Whether no line between a cause and a good end in its file tells of a death.
+
+        Args:
+            end: the finding of the good end.
+            finding: the cause.
+        """
         if finding.number != end.number or finding.entry.role is Role.SYMPTOM:
             return False
         symptoms = (f for f in self.findings if f.entry.role is Role.SYMPTOM and not f.warned)

@@ -94,7 +94,13 @@ class PbsCommands:
     ) -> tuple[int, str, str]:
         """Run a command to its end and return its exit status, standard output and standard error.
 
-        The arguments are those of ``run``. Raises CouldNotObserveError without an answer.
+        Args:
+            command: the argument list.
+            environ: variables that are added to the commands' environment.
+            cwd: the working directory; None for this process's.
+            text: the command's standard input.
+
+        Raises CouldNotObserveError without an answer.
         """
         done = command_call.call(
             command,

@@ -52,12 +52,22 @@ def parse_call(words: Sequence[str]) -> Call:
 
 
 def interactive(call: Call, text: str) -> bool:
-    """Whether qsub is the job's terminal (-I), by the call or by the script's text."""
+    """Whether qsub is the job's terminal (-I), by the call or by the script's text.
+
+    Args:
+        call: the call of qsub.
+        text: the script's text, of which the ``#PBS`` lines are read.
+    """
     return any(option == "-I" for option, _ in (*directives(text), *call.options))
 
 
 def waits(call: Call, text: str) -> bool:
-    """Whether qsub waits for the job's end (-W block=true), by the call or by the script's text."""
+    """Whether qsub waits for the job's end (-W block=true), by the call or by the script's text.
+
+    Args:
+        call: the call of qsub.
+        text: the script's text, of which the ``#PBS`` lines are read.
+    """
     said = (*directives(text), *call.options)
     return any(option == "-W" and _WAITS.search(value) for option, value in said)
 

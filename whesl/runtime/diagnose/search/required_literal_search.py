@@ -76,7 +76,12 @@ class NeedleSearch(Engine):
         return self._compiled
 
     def surroundings(self, number: int, line: bytes) -> list[tuple[int, Surroundings]]:
-        """Return the begin of each occurrence of a needle in a line, and what surrounds it there."""
+        """Return the begin of each occurrence of a needle in a line, and what surrounds it there.
+
+        Args:
+            number: the needle's number.
+            line: the line.
+        """
         length = len(self._given[number][0].text)
         return [
             (end - length, surroundings(line, end - length, end)) for end in self._ends(number, _shown(line))

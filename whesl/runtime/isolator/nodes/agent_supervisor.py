@@ -399,7 +399,12 @@ class Agents:
         return sent
 
     def read_stacks(self, node: str, request: ReadStacks) -> bool:
-        """Ask a node's agent for stacks; return False when the agent is away."""
+        """Ask a node's agent for stacks; return False when the agent is away.
+
+        Args:
+            node: the agent's node.
+            request: the processes whose stacks are read.
+        """
         return self._server.send(node, request)
 
     def find_program(self, token: str) -> None:

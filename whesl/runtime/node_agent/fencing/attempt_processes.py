@@ -120,7 +120,12 @@ def command_line(pid: int) -> bytes:
 
 
 def alive(pid: int, started: int) -> bool:
-    """Whether the process of this number and start time still runs (a zombie does not); True if not known."""
+    """Whether a process still runs; a zombie does not. True where that cannot be observed.
+
+    Args:
+        pid: the process's number.
+        started: its start time in clock ticks after the boot, as ``read`` returns it.
+    """
     try:
         process = read(pid)
     except OSError:
@@ -169,7 +174,15 @@ def of_attempt(
     node: str = "",
     steps: Collection[str] = (),
 ) -> list[Process]:
-    """Return the processes of an attempt on this machine; the arguments are as for ``look``."""
+    """Return the processes of an attempt on this machine, as ``look`` finds them.
+
+    Args:
+        token: the attempt's token, or the common prefix of the task's tokens (``look``).
+        session: the runner's process number, if it was started here.
+        spare: numbers of processes that are never found (the caller's own).
+        node: the node whose processes are looked for; '' for all.
+        steps: Slurm's steps that are known to be the attempt's.
+    """
     return look(token, session, spare=spare, node=node, steps=steps).found
 
 
@@ -451,6 +464,11 @@ def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
 
 
 def send(pid: int, signum: int) -> None:
-    """Send a signal to a process; ignore a process that is gone."""
+    """Send a signal to a process; ignore a process that is gone.
+
+    Args:
+        pid: the process's number.
+        signum: the signal's number.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signum)

@@ -144,7 +144,16 @@ class Core(UserRequests):
             self._close(job, name, now)
 
     def step_ended(self, name: str, job_id: int, restart: int, step_id: int, code: int, now: float) -> None:
-        """Record that all tasks of a step on a node have ended."""
+        """Record that all tasks of a step on a node have ended.
+
+        Args:
+            name: the node's name.
+            job_id: the job's id.
+            restart: the job's restart count when the step began.
+            step_id: the step's number in the job.
+            code: the step's exit code on the node.
+            now: seconds since the epoch.
+        """
         step = self.steps.get(job_id, restart, step_id)
         if step is not None:
             self.actions += self.steps.node_done(step, name, code, now)

@@ -48,6 +48,11 @@ class UserRequests(Lifecycle):
 
         A known token returns the id of its first submission.
 
+        Args:
+            spec: the job, or the array.
+            wait: seconds before the job may start.
+            now: seconds since the epoch.
+
         Raises RefusedError in Slurm's words.
         """
         if spec.token and spec.token in self._tokens:
@@ -98,7 +103,17 @@ class UserRequests(Lifecycle):
             self._put(replace(job, again=False, outcome=JobState.CANCELLED))
 
     def signal(self, job_id: int, number: int, *, batch: bool, steps: bool, step: int | None = None) -> None:
-        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job."""
+        """Send a signal to a running job's script or steps.
+
+        Args:
+            job_id: the id of a known job.
+            number: the signal's number.
+            batch: whether the job's script gets it.
+            steps: whether steps get it.
+            step: the only step that gets it; None for all steps.
+
+        Raises RefusedError for a pending job. A job that has ended gets nothing.
+        """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -126,6 +141,11 @@ class UserRequests(Lifecycle):
 
     def requeue(self, job_id: int, now: float, *, at_once: bool = False) -> None:
         """Run a job again under its id.
+
+        Args:
+            job_id: the id of a known job.
+            now: seconds since the epoch.
+            at_once: whether also a pending job, and one that may not be requeued, runs at once.
 
         Raises RefusedError when the job may not be requeued or is pending already.
         """
@@ -158,6 +178,16 @@ class UserRequests(Lifecycle):
     ) -> None:
         """Change a job's fields; None leaves one unchanged.
 
+        Args:
+            job_id: the id of a known job.
+            now: seconds since the epoch.
+            comment: the job's comment.
+            requeue: whether the job may be requeued.
+            begin: time at which the job may start, in seconds since the epoch.
+            time_limit: seconds; infinity for no limit.
+            nodelist: the nodes that a running job keeps.
+            held: whether a pending job is held.
+
         Raises RefusedError for a change that the job's state does not allow.
         """
         job = self.jobs[job_id]
@@ -184,7 +214,17 @@ class UserRequests(Lifecycle):
             self._shrink(job, tuple(nodelist), now)
 
     def update_node(self, name: str, state: str, reason: str, user: str, now: float) -> None:
-        """Set a node's state. Raises RefusedError for an unknown state or a missing reason."""
+        """Set a node's state.
+
+        Args:
+            name: the node's name.
+            state: ``drain``, ``down``, ``resume``, ``undrain`` or ``idle``.
+            reason: for people; needed for ``drain`` and ``down``.
+            user: the user who asks.
+            now: seconds since the epoch.
+
+        Raises RefusedError for an unknown state or a missing reason.
+        """
         node = self.nodes[name]
         if state in ("drain", "down") and not reason:
             raise RefusedError("You must specify a reason when DOWNING or DRAINING a node. Request denied")

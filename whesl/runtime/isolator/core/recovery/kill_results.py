@@ -23,7 +23,12 @@ FENCE_LIMIT = 120.0  # seconds of tries
 
 
 def on_kill_confirmed(transition: Transition, event: records.Fenced) -> None:
-    """Continue the recovery or stop for which the attempt was killed, since no process of it is left."""
+    """Continue the recovery or stop for which the attempt was killed, since no process of it is left.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        event: the attempt, and the nodes that did not answer.
+    """
     state = transition.state
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
         return
@@ -42,7 +47,12 @@ def on_kill_confirmed(transition: Transition, event: records.Fenced) -> None:
 
 
 def take_evidence(transition: Transition, event: records.EvidenceTaken) -> None:
-    """Record the evidence on a hung attempt; a node with processes that cannot run becomes a suspect."""
+    """Record the evidence on a hung attempt; a node with processes that cannot run becomes a suspect.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        event: the attempt, and what was seen of its processes.
+    """
     if event.attempt != transition.state.attempt:
         return
     steps = _planned_anew(transition, event.stuck)
@@ -63,7 +73,12 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
 
 
 def on_kill_unconfirmed(transition: Transition, event: records.Unfenced) -> None:
-    """Retry for a limited time to kill an attempt: no other may start while its processes live."""
+    """Retry for a limited time to kill an attempt: no other may start while its processes live.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        event: the attempt, and why its end is not known.
+    """
     state = transition.state
     if event.attempt != state.attempt:
         return

@@ -264,7 +264,12 @@ def say_waiting(transition: Transition) -> None:
 
 
 def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
-    """Continue a recovery after the coordinator has done its part, or has refused."""
+    """Continue a recovery after the coordinator has done its part, or has refused.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        grant: the coordinator's answer.
+    """
     recovery = transition.state.recovery
     if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
         return
@@ -316,7 +321,12 @@ def check_grant(transition: Transition) -> None:
 
 
 def otherwise_of(transition: Transition, recovery: Recovery) -> Action:
-    """Return the specification's action for an impossible recovery: fail, pause or escalate."""
+    """Return the specification's action for an impossible recovery: fail, pause or escalate.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        recovery: the impossible recovery.
+    """
     return Action(transition.rule(recovery.raised.exception).otherwise.value.lower())
 
 
@@ -407,7 +417,12 @@ def raise_queued(transition: Transition) -> bool:
 
 
 def start_attempt(transition: Transition, number: int) -> None:
-    """Record the next attempt, then start it."""
+    """Record the next attempt, then start it.
+
+    Args:
+        transition: the step of the state machine, which collects records and commands.
+        number: the number of the attempt, from 1.
+    """
     state = transition.state
     token = task_setup.token(state.setup, number)
     transition.record(
