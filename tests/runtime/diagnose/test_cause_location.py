@@ -6,6 +6,7 @@ import pytest
 
 from tests.runtime.diagnose.logs import told, why
 from whesl.runtime.diagnose.diagnosing import scanner
+from whesl.runtime.diagnose.diagnosis_records import Accounting
 from whesl.runtime.diagnose.ranking import diagnose
 
 PLACES = (
@@ -134,3 +135,17 @@ def test_a_rank_that_died_explains_a_lost_peer(launcher: str, expected: tuple[st
         "[rank0]: RuntimeError: [../gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.2.0.5]:52"
     )
     assert told(f"{lost}\n{launcher}\n") == expected
+
+
+def test_the_label_of_a_launcher_outweighs_the_number_that_hdf5_tells() -> None:
+    line = "HDF5-DIAG: Error detected in HDF5 (1.10.6) MPI-process 3:\n #000: H5D.c line 7 in H5Dclose():\n"
+    for label, rank in (("", 3), ("1219: ", 1219)):
+        cause = why("".join(f"{label}{each}\n" for each in line.splitlines())).cause
+        assert cause is not None and cause.finding.rank == rank
+
+
+@pytest.mark.parametrize(("hosts", "node"), [("n07/0*4", "n07"), ("n07/0*4+n08/0*4", None)])
+def test_the_host_of_a_job_that_ran_on_one(hosts: str, node: str | None) -> None:
+    record = Accounting(state="FAILED", status=1, told=f"Exit_status=1, exec_host={hosts}, used mem=3kb")
+    cause = why("RuntimeError: the mesh is empty\n", accounting=record).cause
+    assert cause is not None and cause.finding.node == node

@@ -483,3 +483,11 @@ def test_a_message_that_is_known_to_be_harmless_is_not_guessed_to_be_the_cause(t
     ):
         log.write_text(f"{STEPS}{line}\n{ending}")
         assert diagnose_files([str(log)]).outcome.value == outcome
+
+
+def test_of_two_causes_that_may_explain_each_other_none_does() -> None:
+    hdf5 = "HDF5-DIAG: Error detected in HDF5 (1.10.6) thread 0:\n"
+    cause = why(f"{STEPS}{hdf5}  file: a.F90 line: 663 NetCDF: HDF error\n{SCHEDULER}").cause
+    assert cause is not None and not any("explains it" in reason for reason in cause.reasons)
+    assert told(f"{STEPS}Error in the labels: cannot go on\n")[1] == 201
+    assert why(f"{STEPS}Error in the labels: 0.3\n").outcome is not Outcome.FAILED

@@ -21,6 +21,7 @@ _BESIDE = frozenset({"general.named-beside"})
 _JOB_HOST = "general.job-host"
 _STACK = 12  # greatest number of lines of an MPI error, or of a launcher's message that ends with the host
 _CLOSE = 5  # greatest number of lines of one message
+_ONE_HOST = re.compile(r"\bexec_host=(?P<node>[\w.-]+)/[^+\s,]+(?=[\s,]|$)")  # PBS
 _TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
 
 # Expressions for nodes, ranks, devices and paths in messages; the first one that matches is used.
@@ -120,6 +121,8 @@ def located(cause: Finding, observed: Observed) -> Finding:
     record = observed.accounting
     if record is not None and record.cause_class is cause.entry.cause_class:
         node = record.node or node
+    if node is None and record is not None and (only := _ONE_HOST.search(record.told)) is not None:
+        node = only["node"]
     return msgspec.structs.replace(cause, rank=rank, node=node)
 
 

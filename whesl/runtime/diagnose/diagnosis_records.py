@@ -17,7 +17,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         name: ``file.table`` of the knowledge; the other attributes are keys of the table.
         role: the role of the message.
         cause_class: None for harmless messages, good ends and facts.
-        match: expressions; the groups node, rank, device and path capture the place of the failure.
+        match: expressions; the groups node, rank, device and path capture the place of the failure, process a
+            rank that a launcher's label outweighs.
         means: the meaning of the message, a sentence.
         source: the program that prints it.
         strength: 0 to 100, the confidence that a matching line is the job's cause.

@@ -178,6 +178,8 @@ class _Weighing:
         for other in self._explaining_causes:
             if other.entry is entry or (entry.explained and other.entry.cause_class not in entry.explained):
                 continue
+            if entry.role is Role.CAUSE and entry.cause_class in other.entry.explained:
+                continue  # of two that may explain each other none does
             # A weak cause explains only later symptoms, and no other cause.
             general = other.entry.strength < _CAUSE
             if entry.cause_class is CauseClass.HANG and other.entry.cause_class in ENDS_A_HANG:

@@ -391,7 +391,8 @@ class Scanner:
     def _finding(
         self, entry: Entry, captured: dict[str, str], cleaned: Cleaned, text: str, line: int
     ) -> Finding:
-        rank = captured.get("rank", "")
+        own = captured.get("process", "") if cleaned.rank is None else ""
+        rank = captured.get("rank", own)
         path = captured.get("path", "").rstrip(":;,")
         return Finding(
             entry=entry,
