@@ -68,10 +68,12 @@ class Training(Bed):
         found = {}
         for process in running():
             with suppress(psutil.Error):
-                if process.cmdline()[-1:] == ["train.py"] and process.cwd() == str(self.place):
+                words = process.cmdline()
+                if words[-1:] == ["train.py"] and process.cwd() == str(self.place):
                     environment = process.environ()
-                    # torchrun has none; a rank that srun starts is a shell at first.
-                    if rank := environment.get("RANK"):
+                    # torchrun has none; a rank that srun starts is a shell at first; Lightning's have Slurm's
+                    name = "RANK" if "RANK" in environment or len(words) > 2 else "SLURM_PROCID"
+                    if rank := environment.get(name):
                         found[int(rank)] = process
         return found
 

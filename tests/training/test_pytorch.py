@@ -59,17 +59,18 @@ def late(bed: Training) -> Iterator[None]:
         raise AssertionError(f"{(error.output or b'').decode()}\n{bed.evidence()}") from error
 
 
-def end(bed: Training, process: subprocess.Popen[str], steps: int) -> list[str]:
-    """Wait for its end, and return what was raised."""
+def end(bed: Training, process: subprocess.Popen[str], steps: int, *, example: bool = True) -> list[str]:
+    """Wait for its end, and return what was raised. ``example``: it has the example's own checkpoint."""
     with late(bed):
         output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output + bed.evidence()
     # What is printed while the job's first node is gone is lost; the ranks train on until they are ended.
     read = "import torch; print(torch.load('checkpoint.pt')['step'])"
-    kept = subprocess.run(
-        [need_torch(), "-c", read], cwd=bed.place, capture_output=True, text=True, check=True
-    )
-    assert kept.stdout == f"{steps}\n", bed.text()
+    if example:
+        kept = subprocess.run(
+            [need_torch(), "-c", read], cwd=bed.place, capture_output=True, text=True, check=True
+        )
+        assert kept.stdout == f"{steps}\n", bed.text()
     again = [before - after for before, after in pairwise(bed.steps())]
     assert max(again) < EVERY, "no more is done again than what comes after a checkpoint"
     report = json.loads(bed.whesl("report", "--json").stdout)
@@ -127,6 +128,31 @@ def test_torchrun(bed: Training) -> None:
     assert set(raised[hung + 1 : -2]) <= LOST
     assert raised[-2:] == ["NODE_FAIL"] * 2
     assert "[default0]:step 1 " in bed.text()
+
+
+@pytest.mark.slurm
+@pytest.mark.variant
+@pytest.mark.parametrize("framework", ["lightning", "accelerate", "transformers"])
+def test_frameworks(bed: Training, framework: str) -> None:
+    """A killed rank, then a lost node."""
+    if subprocess.run([need_torch(), "-c", f"import {framework}"], check=False).returncode:
+        pytest.skip(f"{framework} is not installed: set TORCH_PYTHON to a Python that has it")
+    (bed.place / f"train_{framework}.py").replace(bed.place / "train.py")
+    script = bed.place / "train.sh"
+    local = "LOCAL_RANK=$SLURM_LOCALID RANK=$SLURM_PROCID"
+    script.write_text(script.read_text().replace("RANK=$SLURM_PROCID", local))
+    if framework == "lightning":
+        script.write_text("#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1\nsrun python train.py\n")
+    process = begin(bed, "train.sh", 300)
+    goes_on(bed)
+    bed.ranks()[1].send_signal(signal.SIGKILL)
+    goes_on(bed)
+    bed.crash(bed.node(bed.ranks()[1]))
+    raised = end(bed, process, 300, example=False)
+    assert {job["JobState"] for job in bed.jobs()} == {"COMPLETED"}
+    assert max(bed.steps()) == 300
+    assert len(raised) > 1 and set(raised[:-1]) <= LOST
+    assert raised[-1] == "NODE_FAIL"
 
 
 @pytest.mark.slurm
