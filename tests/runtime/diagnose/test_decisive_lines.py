@@ -65,6 +65,8 @@ def test_a_rehearsal_counts_decisive_lines(tmp_path: Path, classes: str, raised:
         (FULL, None, [("BAD", 51)]),
         (FULL, 0, []),
         ("KeyError: 'x'", 1, []),
+        (GLOO, None, [("BAD", 51)]),
+        (f"{GLOO}\nstep 50 loss 2.0\nstep 51 loss 2.0\nstep 52 loss 2.0", None, []),  # torchrun has mended it
         ("srun: error: Node failure on nid005012", 1, [("BAD", 51)]),  # told while it ran, and not again
     ],
 )
@@ -72,7 +74,7 @@ def test_a_rehearsal_looks_into_the_log_at_its_end(
     tmp_path: Path, log: str, status: int | None, raised: list[tuple[str, int]]
 ) -> None:
     rules, file = tmp_path / "rules.esl", tmp_path / "log"
-    rules.write_text(RULES.format("filesystem-full, node-lost"))
+    rules.write_text(RULES.format("filesystem-full, node-lost, hang/collective-timeout"))
     file.write_text("".join(f"step {n} loss 2.{n}\n" for n in range(50)) + log + "\n")
     found = api.rehearse(rules, file, status=status)
     assert [(each.exception, each.line) for each in found.occurrences] == raised

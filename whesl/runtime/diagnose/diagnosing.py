@@ -199,12 +199,13 @@ class DecisiveLines:
     """Lines that show the cause of a failure while the job runs: broken hardware, lost nodes, hung ranks.
 
     No program repairs these faults itself. After such a line ranks often wait for each other for long, or the
-    launcher waits for the rank that hangs.
-    After a line of another class a program may go on, so that only the end of the attempt shows the cause.
+    launcher waits for the rank that hangs. After a line of another class a program may go on, so that only
+    the end of the attempt shows the cause.
     """
 
-    def __init__(self) -> None:
-        texts = [text for entry in prepared().entries if _decisive(entry) for text in entry.match]
+    def __init__(self, *, whole: bool = False) -> None:
+        self._strengths = {**_WHILE_IT_RUNS, **({CauseClass.HANG: sys.maxsize} if whole else {})}
+        texts = [text for entry in prepared().entries if self._decisive(entry) for text in entry.match]
         self.patterns = tuple(Pattern(text=text, regex=True) for text in dict.fromkeys(texts))
 
     def cause(self, line: str, file: str) -> Cause | None:
@@ -220,19 +221,29 @@ class DecisiveLines:
         reader.finish()
         found = diagnose(reader.observed())
         first = found.cause
-        if first is None or first.finding.warned or not _decisive(first.finding.entry):
+        if first is None or first.finding.warned or not self._decisive(first.finding.entry):
             return None
         return cause(found)
 
+    def _decisive(self, entry: Entry) -> bool:
+        known = entry.role is Role.CAUSE and not (entry.general or entry.by_words or entry.report)
+        kind = entry.cause_class
+        return known and kind in self._strengths and entry.strength >= self._strengths[kind]
 
-def decisive_lines(spec: Spec) -> DecisiveLines | None:
-    """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
+
+def decisive_lines(spec: Spec, *, whole: bool = False) -> DecisiveLines | None:
+    """Return the decisive lines for a specification with CAUSE detections; None without such a detection.
+
+    Args:
+        spec: the specification.
+        whole: the output is there to its end, which tells whether a run went on after a line on a hang.
+    """
     waits = any(
         not _WHILE_IT_RUNS.keys().isdisjoint(detection.causes())
         for exception in spec.exceptions
         for detection in exception.detections
     )
-    return DecisiveLines() if waits else None
+    return DecisiveLines(whole=whole) if waits else None
 
 
 def rehearsed(
@@ -257,7 +268,7 @@ def rehearsed(
     Raises:
         UsageError: a file cannot be read.
     """
-    rehearsal = Rehearsal(spec, task, progress=progress, decisive=decisive_lines(spec))
+    rehearsal = Rehearsal(spec, task, progress=progress, decisive=decisive_lines(spec, whole=True))
     rehearsal.read(logs)
     if status != 0 and rehearsal.asks_for_a_cause and all(Path(log).is_file() for log in logs):
         found = cause(diagnose_files(list(logs)))
@@ -266,9 +277,3 @@ def rehearsed(
     if status is not None:
         rehearsal.ended(status)
     return rehearsal.result()
-
-
-def _decisive(entry: Entry) -> bool:
-    known = entry.role is Role.CAUSE and not (entry.general or entry.by_words or entry.report)
-    kind = entry.cause_class
-    return known and kind in _WHILE_IT_RUNS and entry.strength >= _WHILE_IT_RUNS[kind]
