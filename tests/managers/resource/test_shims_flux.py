@@ -89,6 +89,32 @@ def test_flux_is_held_to_the_nodes_in_use(given_words: str, expected: str) -> No
     assert flux(given_words) == expected
 
 
+@pytest.mark.parametrize(
+    ("given_words", "expected"),
+    [
+        ("hostlist -l", "hostlist n[01,04,03]"),
+        ("hostlist -el -d, --nth=0", "hostlist -e -d, --nth=0 n[01,04,03]"),
+        ("hostlist avail -c", "hostlist -c n[01,04,03]"),
+        ("hostlist -x n01 instance n07", "hostlist -x n01 n[01,04,03] n07"),
+        ("hostlist", "hostlist"),  # of standard input
+        ("getattr hostlist", "hostlist n[01,04,03]"),
+        ("getattr size", "hostlist --count n[01,04,03]"),
+        ("getattr rank", "getattr rank"),
+        ("resource list -no {nodelist}", "resource list --include=0,2,3 --no-skip-empty -no {nodelist}"),
+        ("resource status", "resource status --include=0,2,3"),
+        ("resource list -i 1", "resource list -i 1"),
+        ("resource drain n01 fan", "resource drain n01 fan"),
+    ],
+)
+def test_flux_shows_the_nodes_in_use(given_words: str, expected: str) -> None:
+    """Scripts took the head from a list of all nodes, with spare and replaced ones."""
+    assert flux(given_words) == expected
+
+
+def test_a_job_of_the_instance_sees_its_own_nodes() -> None:
+    assert flux("hostlist -le", {**TASK, "FLUX_JOB_ID": "f7"}) == "hostlist -e local"
+
+
 def test_without_ranks_nodes_are_told_by_name() -> None:
     assert (
         flux("run ./app", BY_NAME)

@@ -184,6 +184,7 @@ def test_names_and_ranks_agree_after_the_first_node_is_replaced(bed: FluxBed, tm
     script = """\
 echo "names $WHESL_NODELIST $(paste -sd, $WHESL_HOSTFILE)"
 echo "ranks $(flux run -N{used} -n{used} -l hostname | sort -n | cut -d' ' -f2 | paste -sd,)"
+echo "shown $(flux hostlist -led,) $(flux getattr size) $(flux resource list -no {{nodelist}} -s free)"
 [ "$WHESL_RESTART_COUNT" != 0 ] || {{ echo sick; sleep 600; }}
 """
     made = Protected(bed, tmp_path, rules, script=script)
@@ -192,9 +193,11 @@ echo "ranks $(flux run -N{used} -n{used} -l hostname | sort -n | cut -d' ' -f2 |
     assert printed == [
         "names n01,n02 n01,n02",
         "ranks n01,n02",
+        "shown n01,n02 2 n[01-02]",
         "sick",
         "names n02,n03 n02,n03",
         "ranks n02,n03",
+        "shown n02,n03 2 n[02-03]",
         "status 0",
     ]
 

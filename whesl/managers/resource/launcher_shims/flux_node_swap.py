@@ -63,6 +63,7 @@ def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
             return [*before, command, *quick, *_submission(line, nodes, ranks, environ)]
         if command == "exec":
             return [*before, command, *_exec(parse(command, arguments), nodes, ranks)]
+        return [*before, *_view(command, arguments, nodes, ranks, in_job="FLUX_JOB_ID" in environ)]
     except ValueError:
         pass
     return words
@@ -143,6 +144,37 @@ def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
     before = idset(text)
     after = [ranks.get(nodes.current(names[rank]), rank) if rank in names else rank for rank in before]
     return text if after == before else ",".join(map(str, sorted(set(after))))
+
+
+def _view(
+    command: str, arguments: list[str], nodes: Nodes, ranks: Mapping[str, int], *, in_job: bool
+) -> list[str]:
+    """Return the words of a command that shows the instance's nodes, so that it shows those in use alone."""
+    names = compress(nodes.active)
+    if command == "getattr" and arguments == ["hostlist"]:
+        return ["hostlist", names]
+    if command == "getattr" and arguments == ["size"]:
+        return ["hostlist", "--count", names]
+    if command == "resource" and arguments[:1] in (["list"], ["status"]):
+        line = parse(command, arguments[1:])
+        if not (line.has("include", "help") or line.rest):
+            target = constraint(nodes.active, ranks).partition(":")[2]
+            # With --include alone, list leaves out states without nodes.
+            whole = [] if line.has("skip-empty") or arguments[0] == "status" else ["--no-skip-empty"]
+            return [command, arguments[0], f"--include={target}", *whole, *arguments[1:]]
+    if command == "hostlist":
+        words: list[str] = []
+        sources: list[str] = []
+        rest: Sequence[str] = arguments
+        while rest:
+            line = parse(command, rest)
+            words += line.without("local")
+            sources += line.rest[:1] or (["local"] if line.has("local") and not sources else [])
+            rest = line.rest[1:]
+        # In a job of the instance, local is that job.
+        shown = ("instance",) if in_job else ("instance", "local", "avail", "available")
+        return [command, *words, *(names if source in shown else source for source in sources)]
+    return [command, *arguments]
 
 
 def _exec(line: Line, nodes: Nodes, ranks: Mapping[str, int]) -> list[str]:

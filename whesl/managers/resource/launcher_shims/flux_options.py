@@ -1,8 +1,9 @@
 """Finds the options of Flux's commands before the submitted command. Pure; standard library only.
 
 Sources of the tables: flux-run(1), flux-submit(1), flux-bulksubmit(1), flux-alloc(1), flux-batch(1) and
-flux-exec(1) of 0.50 to 0.88. An option that is not in a table counts as an option without an argument: at
-worst the submitted command seems to start too early, and the user's words stay unchanged.
+flux-exec(1) of 0.50 to 0.88, flux-hostlist(1) and flux-resource(1) of 0.88. An option that is not in a table
+counts as an option without an argument: at worst the submitted command seems to start too early, and the
+user's words stay unchanged.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ verbose/v
 """,
     whole=False,
 )
+_HOSTLIST = Table(
+    """
+count/c delimiter/d= exclude/x= expand/e fallback/f find/F= help/h intersect/i limit/L= local/l minus/m nth/n=
+quiet/q sort/S union/u unique xor/X
+"""
+)
+_RESOURCE = Table("format/o= help/h include/i= no-header/n no-skip-empty queue/q= skip-empty states/s=")
+_TABLES = {"exec": _EXEC, "hostlist": _HOSTLIST, "resource": _RESOURCE}
 # flux's own switches before the command's name (flux(1)) that are allowed here. With any other, flux prints
 # something and ends, or talks to the enclosing instance.
 _GLOBAL_SWITCHES = frozenset({"-v", "--verbose", "-S", "--sched"})
@@ -52,10 +61,10 @@ def split(arguments: list[str]) -> tuple[list[str], str, list[str]] | None:
 
 
 def parse(command: str, arguments: Sequence[str]) -> Line:
-    """Return the arguments of a submitting command or of ``exec``, with long names for all options.
+    """Return a command's arguments, with long names for all options.
 
     Args:
-        command: the command's name: ``exec``, or one of ``SUBMITTING``.
+        command: the command's name: ``exec``, ``hostlist``, ``resource``, or one of ``SUBMITTING``.
         arguments: the command's arguments.
     """
-    return parsed(arguments, _EXEC if command == "exec" else _SUBMISSION)
+    return parsed(arguments, _TABLES.get(command, _SUBMISSION))
