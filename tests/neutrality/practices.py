@@ -77,6 +77,7 @@ PRACTICES = (
     step("steps-left-behind", "srun -n1 --overlap sh -c ': > first; exec sleep 60' & while [ ! -e first ]; do sleep 0.1; done; srun -n1 --overlap sh -c 'trap \"\" TERM; : > second; sleep 60' & while [ ! -e second ]; do sleep 0.1; done; echo leaving\n", seconds=60.0, volatile=("messages:*",)),
     step("step-with-own-prolog", "srun -n1 --task-prolog=$PWD/prolog --task-epilog=$PWD/epilog sh -c 'echo $FROM'; cat ended\n", files={"prolog": b"#!/bin/sh\necho export FROM=prolog\n", "epilog": b"#!/bin/sh\necho over > ended\n"}),
     step("step-broadcasts", "cp /bin/echo here; srun -n1 --bcast=/tmp/sent.$SLURM_JOB_ID ./here broadcast; rm -f /tmp/sent.$SLURM_JOB_ID\n"),
+    step("step-too-large", "srun -N9 true; echo $?; srun -w nowhere true; echo $?; srun -n9 true; echo $?\n"),
     step("step-attached", "srun -n1 -J kept sh -c ': > up; sleep 3; echo at the end' & while [ ! -e up ]; do sleep 0.1; done; sleep 0.5; sattach $SLURM_JOB_ID.0 2> /dev/null; wait\n"),
     step("step-limits", "ulimit -s unlimited; ulimit -s; srun -n1 sh -c 'ulimit -s'; ulimit -l; srun -n1 --propagate=NONE sh -c 'ulimit -s' > /dev/null; echo $?\n"),
     step("step-waits-for-one", "srun -n2 --overcommit --wait=1 sh -c '[ $SLURM_PROCID = 1 ] && sleep 20' 2> /dev/null; echo $?\n"),

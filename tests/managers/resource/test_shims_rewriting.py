@@ -147,6 +147,13 @@ def test_small_steps_are_slurm_s_choice_without_spares() -> None:
     assert srun("-N1 -n1 --exclusive ./app", NO_SPARES) == "-N1 -n1 --exclusive ./app"
 
 
+@pytest.mark.parametrize("words", ["-N9 ./app", "--nodes=2-9 ./app", "-w nowhere ./app", "-w n01,n09 ./app"])
+def test_what_a_job_never_had_is_slurm_s_to_refuse(words: str) -> None:
+    """A step of more nodes than its job has ran on fewer, with status 0."""
+    assert srun(words, NO_SPARES) == words
+    assert srun(words, {**NO_SPARES, "WHESL_LOST_NODES": "n02"}) != words
+
+
 def test_lost_nodes_without_a_swap_overlap_too() -> None:
     environ = {**FIRST, "WHESL_LOST_NODES": "n04"}
     assert srun("./app", environ).startswith("--overlap ")

@@ -99,6 +99,7 @@ def test_a_variable_of_the_users_reaches_the_program_unchanged(tmp_path: Path) -
         "own",
         "total",
         "given",
+        "asked",
         "active",
         "node",
         "real",

@@ -205,6 +205,11 @@ def placement(
         used: the nodes of the same step's earlier components; the chosen nodes are added.
     """
     named = named_nodes(line, environ, read)
+    if not (nodes.hidden or nodes.overlap):
+        # What the job never had is refused by Slurm.
+        asked = max(map(int, (line.value("nodes") or "0").split("-")))
+        if asked > len(nodes.active) or not set(named or ()) <= set(nodes.active):
+            return None
     exclude = line.value("exclude")
     excluded = frozenset(nodes.translate(_host_list(exclude, read)) if exclude is not None else ())
     available = [node for node in nodes.active if node not in excluded]

@@ -74,6 +74,7 @@ measure "$@" || slow "$@"
 [ -z "$whesl_given" ] || whesl_overlap=
 
 # The step's nodes: what is asked for, and never more than there are tasks (node_count in launcher_node_swap.py).
+whesl_asked=$whesl_wanted
 if [ -z "$whesl_wanted" ]; then
 	whesl_wanted=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES-}}
 	: "${whesl_tasks:=${SLURM_NTASKS-}}"
@@ -85,6 +86,7 @@ set -f
 IFS=,
 for whesl_node in $WHESL_NODELIST; do whesl_active=$((whesl_active + 1)); done
 [ "$whesl_active" -le 64 ] && [ "$whesl_wanted" -ge "$whesl_active" ] || slow "$@"
+[ -n "$whesl_lost${WHESL_HIDDEN_NODES-}" ] || [ "${whesl_asked:-0}" -le "$whesl_active" ] || slow "$@"
 [ "${whesl_tasks:-$whesl_active}" -ge "$whesl_active" ] || slow "$@"
 
 whesl_real=
