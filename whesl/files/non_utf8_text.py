@@ -23,7 +23,7 @@ def carried(word: str) -> str:
     """Return a word as records can carry it; most words are carried as they are."""
     if word.isascii():
         return word
-    # Characters that stand for bytes here are given as their own bytes, so that all words can be turned back.
+    # A character that looks like an encoded byte is encoded, too, so that every word can be decoded.
     return "".join(_carried(char) for char in word)
 
 

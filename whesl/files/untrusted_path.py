@@ -1,4 +1,4 @@
-"""Whether a path leads through what another user could have put there.
+"""Whether a path leads through a link or a directory that another user could have made.
 
 In a directory that everybody may write into (``/tmp``, many scratch file systems) anyone can make a link or a
 directory of any name first. What lies there is trusted when it belongs to this user or to root: the rule

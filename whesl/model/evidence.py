@@ -91,7 +91,7 @@ class PredictedFailure(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, time=now, lead=self.time + self.lead - now)
 
     def __str__(self) -> str:
-        """Return it in one line."""
+        """Return the prediction in one line."""
         sure = f" (confidence {self.confidence:g})" if self.confidence < 1 else ""
         why = f": {self.evidence}" if self.evidence else ""
         source = f" [{self.source}]" if self.source else ""

@@ -149,14 +149,14 @@ def below(root: str, path: str) -> bool:
 
 
 def absolute(word: str, workdir: str) -> str:
-    """Return the path that a relative word of a command means; nothing for what need not be one.
+    """Return the absolute path of a command's argument that is a relative path; "" for any other argument.
 
-    A name without a slash may be anything, and what has spaces, quotes or the like is no path but a text in
-    which some may stand: a shell's command, which may go elsewhere first.
+    Only a word with a slash, and without spaces, quotes or the like, is taken for a path. A text with them
+    may be a shell's command, which may change the directory before it uses a path.
 
     Args:
         word: an argument, or an option's value.
-        workdir: where the command runs, absolute; nothing when that is not known.
+        workdir: the directory where the command runs, absolute; "" when it is not known.
     """
     if not workdir.startswith("/") or not _RELATIVE.fullmatch(word):
         return ""

@@ -59,7 +59,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
     """How far a task had come in all of its attempts together.
 
     ``steps``: for each sequence of counters' names its latest numbers; the newest sequence is the last one.
-    The others are the highest of ``Reach``.
+    The other fields are the highest values of ``Reach`` over the attempts.
     """
 
     seconds: float = 0.0
@@ -85,7 +85,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
         return self.output >= 0 and now.output >= MORE * self.output + MORE_BY
 
     def taking(self, now: Reach) -> Furthest:
-        """Return it with what another attempt has come to."""
+        """Return the furthest that this and another attempt have come."""
         steps = {tuple(dict(known)): known for known in self.steps}
         names = tuple(dict(now.steps))
         before = steps.pop(names, ())
@@ -101,7 +101,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def __str__(self) -> str:
-        """Return it in a few words: by what it is judged first."""
+        """Return the criterion that is compared first, in a few words."""
         if self.progress is not None:
             return f"a progress of {self.progress:g}"
         if self.steps:
@@ -110,7 +110,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
-    """Return by what an attempt has gone on past what had failed, an empty string when it has not.
+    """Return the sign that an attempt has passed the point of the failure; an empty string without one.
 
     Args:
         failed: how far the failed attempt had come when the exception was raised.
@@ -169,7 +169,7 @@ def _risen(both: list[tuple[str, int, int]]) -> tuple[str, int, int] | None:
 
 
 def seconds_past(failed: Reach, kinds: tuple[str, ...]) -> float:
-    """Return after which time the restarted attempt has gone on past what had failed, in seconds.
+    """Return the run time in seconds after which a restarted attempt counts as past the point of the failure.
 
     Args:
         failed: how far the failed attempt had come.

@@ -31,8 +31,8 @@ def load(
     """Let a running Flux instance place jobs by PREDICTIONS: a model of `learn`, or the table of `serve`.
 
     With --act it takes a model whose score has a positive verdict, as serve does. Running jobs go on and keep
-    their nodes. It takes the instance's owner, so no administrator in an instance
-    of one's own.
+    their nodes. Only the owner of the instance may do this: in an
+    instance of your own, you need no administrator.
     """
     if status or (remove_ and predictions) or not (remove_ or predictions):
         return _status() if status else _usage()

@@ -198,7 +198,7 @@ def undo(
         _usual.feature, "The feature that the service gave nodes at risk.", "NAME", shown=True
     ),
 ) -> int:
-    """Take back what a service did that is no more: weights, features, drains, exclude lists.
+    """Take back the changes of a service that has ended: weights, features, drains, exclude lists.
 
     What administrators have done since stays. Refused while a service runs.
     """

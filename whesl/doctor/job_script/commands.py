@@ -448,7 +448,7 @@ def _by_option(words: tuple[str, ...], output: Output) -> Output:
 
 
 def _of_job(pattern: str) -> str:
-    """Return a name of a file as Slurm writes it, with variables and globs in place of its signs."""
+    """Return a file name pattern of sbatch with a variable or a glob in place of each % code."""
     return re.sub(
         r"%\d*[a-zA-Z]", "*", re.sub("%[jA]", "$SLURM_JOB_ID", pattern.replace("none", "/dev/null"))
     )

@@ -50,7 +50,7 @@ def hidden(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def _seen_by(shell: str) -> str:
-    """Return what is to be written so that failures end a script with another status than 0."""
+    """Return the options of ``set`` with which a failure ends a script with another status than 0."""
     for options in (["pipefail"], ["errexit"], ["errexit", "pipefail"]):
         if statuses.ends(shell, options=options) != {0}:
             words = f"-{'e' * ('errexit' in options)}{'o pipefail' * ('pipefail' in options)}"

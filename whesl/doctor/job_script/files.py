@@ -42,7 +42,7 @@ class Log(NamedTuple):
     stem: str = ""
 
 
-# Words of a program that is told names by its surroundings, or reads them.
+# Words in a Python program that gets names of files from its environment, input or configuration.
 _TOLD = re.compile(
     r"environ|getenv|stdin|\binput\b|toml|yaml|configparser|ElementTree|\.load|\.read|glob|chdir|uuid|"
     r"listdir|scandir|iterdir|walk|strftime|date|host|open\([^,()]*(?:, 'r\w*')?[,)](?! *'[wax])"

@@ -208,7 +208,7 @@ class _Run:
         return self._tested(text_of_node(node), state)
 
     def _tested(self, test: str, state: _State) -> set[_State]:
-        """Return what a test makes of a state: both ways, but for a test of a status that is known."""
+        """Return the states after a test: both results, or the only possible one if the status is known."""
         found = re.search(r"(\$\?|\$\{?\w+\}?)\"?\s*(-ne|-gt|!=|-eq|==?)\s*\"?0\b", test)
         value = self._value(found[1], state) if found is not None else ANY
         if found is None or value == ANY:

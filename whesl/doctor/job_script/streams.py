@@ -243,7 +243,7 @@ def _loss(words: Sequence[str], patterns: Sequence[Pattern], timed: bool) -> str
 
 
 def _begun(words: Sequence[str], texts: Sequence[str], patterns: Sequence[Pattern]) -> str:
-    """Return what stands before each line behind a command, where all patterns begin with ^."""
+    """Return the text that a command puts before each line; "" unless all patterns begin with ^."""
     name = posixpath.basename(words[0])
     if not all(each.regex and re.match(r"\^[\w ]", each.text) for each in patterns):
         return ""

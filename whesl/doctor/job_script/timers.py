@@ -123,7 +123,7 @@ def stands_still(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 
 def _cut(pattern: Pattern, line: str) -> bool:
-    """Whether what an expression takes for a number in a line goes on behind a comma, with thousands."""
+    """Whether an expression captures only the digits of a number up to its first comma (1,234)."""
     found = re.search(pattern.text, line)
     return found is not None and any(
         re.match(r",\d{3}\b", line[end:]) for _, end in found.regs[1:] if end >= 0
@@ -131,7 +131,7 @@ def _cut(pattern: Pattern, line: str) -> bool:
 
 
 def written_late(script: JobScript, watch: Watch) -> Iterator[Unfit]:
-    """Find timers on a file that the script writes only behind another of its programs."""
+    """Find timers on a file that the script begins to write only after another of its programs."""
     reads, timer = watch.detection.reads(), watch.detection.timer()
     file = reads.source.path if reads is not None else None
     if timer is None or file is None or timer[1] or any(each.place.background for each in script.programs):

@@ -253,7 +253,7 @@ class _Check:
         return pattern
 
     def _cannot_work(self, exceptions: dict[str, ExceptionSpec]) -> None:
-        """Find valid rules that do not do what their author most likely means."""
+        """Find valid rules whose effect most likely differs from the intention of their author."""
         watched = [
             Watched(
                 statement,

@@ -175,7 +175,7 @@ class _Reader:
             first = _skipped(lexemes, end)
 
     def _take(self, statement: Statement, words: list[Lexeme]) -> None:
-        """Keep a statement, with its words reordered where they are of kinds that belong at other places."""
+        """Keep a statement; reorder its words where a word of another kind is expected at their place."""
         if isinstance(statement, Declared | Recovered) and not _plausible(statement):
             better = self._mended(lambda: reordered(words))
             if better is not None:

@@ -119,7 +119,7 @@ def _arguments(findings: Findings, done: Done, exception: ExceptionSpec | None) 
 
 
 def _texts(given: Mapping[str, Any]) -> Iterator[tuple[str, Where]]:
-    """Yield the texts of a step's arguments that are no paths, and what they are."""
+    """Yield the texts of a step's arguments that are no paths, and the kind of each."""
     for entry in (given, *_attempts(given)):
         for name in ("command", "command_append"):
             words = _words(entry, name)

@@ -55,7 +55,7 @@ def _incomplete(entry: Entry) -> str:
 
 
 def _with_usual(entry: Entry, given: Mapping[str, Any]) -> Entry:
-    """Return an entry with what its role and its class give where its table is silent."""
+    """Return an entry; the values that its table lacks are the defaults of the entry's role and class."""
     library, _, exception = entry.exception.rpartition(".")
     cause = entry.cause_class
     usual = {

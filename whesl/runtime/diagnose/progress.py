@@ -124,7 +124,7 @@ class Tail:
 
 
 def _shown(text: bytes) -> list[bytes]:
-    """Return lines as a terminal shows them: without what a carriage return overwrites."""
+    """Return lines as a terminal shows them: without the text that a carriage return overwrites."""
     lines = text.split(b"\n")[:-1]
     return [line.rstrip(b"\r").rpartition(b"\r")[2] for line in lines] if b"\r" in text else lines
 

@@ -76,7 +76,7 @@ def _name(cause: CauseClass) -> str:
 
 
 def _detection(name: str, finding: Finding) -> str:
-    """Return the detection of a finding's line, by what another run would also print of it."""
+    """Return the detection of a finding's line, from the part that another run would print, too."""
     own = clean(finding.text).text
     for expression in () if finding.entry.general else finding.entry.match:
         found = re.search(expression, own)

@@ -50,7 +50,7 @@ _TRACEBACK = 20  # greatest number of lines from a traceback's head to its excep
 # The head of a record that warns, and the beginnings of its further lines.
 _WARNED = re.compile(rb"(?:[\d:., /-]+)?\W*WARN(?:ING)?\b")
 _FURTHER = (b"  ", b"- ")
-_RECORD = 8  # greatest number of lines of such a record
+_RECORD = 8  # greatest number of lines of a record that warns
 _PLAIN_WORD = re.compile(r"[a-z]+")  # such as "the" or "connection", and not the name of a file
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 
@@ -174,7 +174,7 @@ class Scanner:
         self._record = (0, "", False)  # the last line of a traceback, its logger, whether a thread raised it
 
     def feed(self, data: bytes) -> None:
-        """Search the next bytes of the file. The last lines wait for those that follow them."""
+        """Search the next bytes of the file. The last lines wait until the lines behind them have come."""
         text = self._carry + data
         end = text.rfind(b"\n") + 1
         for _ in range(SOON):
@@ -355,7 +355,7 @@ class Scanner:
     def _outlived(
         self, finding: Finding, line: int, text: str, following: Sequence[str], died: bool
     ) -> Finding:
-        """Return a finding with what the lines beside it say of the program going on.
+        """Return a finding, with the signs in the lines beside it that the program goes on.
 
         An uncaught exception whose text sounds harmless counts like a line that tells of a next try.
         """

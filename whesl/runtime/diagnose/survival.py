@@ -157,7 +157,7 @@ class Survival:
         return {f.number: f.line for f in self._observed.findings if f.entry.name == _BEGINS}
 
     def _died_otherwise(self, finding: Finding) -> bool:
-        """Whether the job went on after a finding, and died later of what cannot have followed from it."""
+        """Whether the job went on after a finding, and died later of a fault that is not its consequence."""
         number, cause = finding.number, finding.entry.cause_class
         last, ordinary = self.work.last(number, finding.line), self._observed.ordinary[number]
         for (at, other), line in self._last_of_class.items():
@@ -202,7 +202,7 @@ class Survival:
         return any(end.speaker == finding.speaker and end.line > finding.line for end in own)
 
     def _calmed(self, finding: Finding) -> bool:
-        """Whether more ordinary output than an epilogue follows a finding and all trouble behind it.
+        """Whether ordinary output follows a finding and all later trouble, and more of it than an epilogue.
 
         A script may go on after a death that a launcher or a shell has told, and so may a dead rank's peers.
         Without a good end, the job went on where much output follows, or little behind words of any program.

@@ -99,7 +99,7 @@ def moves(job: Job, allocation: Allocation, keeper: int) -> bool:
 
 
 def prepared(directory: TaskDir, job: Job, allocation: Allocation, keeper: int) -> Job:
-    """Leave a successor what it needs, the script and its variables, where one may take the task over.
+    """Write down the script and its variables, where another host may take the task over.
 
     Args:
         directory, job: the task's directory and job.

@@ -146,7 +146,7 @@ def run(plan: Plan, incidents: Incidents) -> Outcome:
     writing = -1  # index of the incident whose node writes in phase FIRST
     dead = False  # whether a node failed after its commit, while other nodes still write
     buffered = drained_at = drained = shared = (
-        0.0  # work in the buffers, when drained, drained earlier, on the file system
+        0.0  # work in the buffers; the time when it is drained; work drained before; work on the file system
     )
     blocked = lost = recovering = 0.0
     failures = migrations = commits = checkpoints = 0

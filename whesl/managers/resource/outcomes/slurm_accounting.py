@@ -68,7 +68,7 @@ def with_runs_and_dead_step(job: dict[str, str], accounted: Sequence[dict[str, s
 
 
 def _dead_step(steps: Sequence[dict[str, str]], job: str) -> dict[str, str]:
-    """Return what is told of the last step that died and that its command, tried again, did not make good.
+    """Return the record of the last failed step whose command did not succeed when it was tried again.
 
     Args:
         steps: the records of the job's steps, in order.

@@ -151,7 +151,7 @@ def job_size(active: Sequence[str]) -> dict[str, str]:
 
 
 def _counts(text: str, nodes: Sequence[str], active: Sequence[str]) -> str:
-    """Return the counts of the nodes in use, of a text with the counts of all nodes."""
+    """Return the counts of the nodes in use, from a text with the counts of all nodes."""
     counts = dict(zip(nodes, expand_counts(text), strict=False))
     fallback = min(counts.values(), default=1)
     return compress_counts([counts.get(node, fallback) for node in active])

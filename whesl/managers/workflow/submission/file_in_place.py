@@ -65,7 +65,7 @@ class ScriptInPlace(msgspec.Struct, frozen=True, kw_only=True):
             os.dup2(memory, descriptor)
 
     def given(self) -> dict[str, Any]:
-        """Return the arguments for ``subprocess`` by which a process reads what was put.
+        """Return the arguments for ``subprocess`` with which a process reads the text in place of the script.
 
         The process fails before its program starts where the system does not allow mounts.
         """
@@ -77,10 +77,10 @@ class ScriptInPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def with_caller(then: Callable[[], object] | None) -> Callable[[], None]:
-    """Return what a new process does before its program: it ends with this one, as one process would.
+    """Return a function that a new process calls before its program, so that it ends with this process.
 
     Args:
-        then: what it does first.
+        then: called first by the function.
     """
     libc = ctypes.CDLL(None)
 

@@ -76,7 +76,7 @@ class Vnode(NamedTuple):
 def decided(
     options: Options, vnodes: Sequence[Vnode], waiting: Sequence[Waiting], now: float
 ) -> tuple[dict[str, object], Mapping[str, tuple[str, ...]]]:
-    """Return what the event of a submitted job reads, and the nodes without each resource.
+    """Return the record that the hook reads for a submitted job, and each resource's nodes without it.
 
     Args:
         options: the hook's configuration.

@@ -32,10 +32,10 @@ from whesl.placement.site.node_counters import Reading
 
 EVERY = 30  # seconds between two looks
 _STALE = 3.0 * EVERY  # a reading older than this many seconds says nothing of the jobs that run now
-_MOST = 8  # predictions of one look that are told, the surest first
-_AT_ONCE = 4  # jobs that are told at the same time
-_PATIENCE = 25.0  # seconds for a job to be told
-_BYTES = 1 << 20  # largest input and largest file of what was told
+_MOST = 8  # greatest number of predictions that one look reports to a job, the surest first
+_AT_ONCE = 4  # jobs that get their reports at the same time
+_PATIENCE = 25.0  # seconds that a report to one job may take
+_BYTES = 1 << 20  # bytes of the largest input, and of the largest file of reports
 # The owner's part: nothing is loaded for an owner who has no WHESL home.
 _TELL = '[ -d "${WHESL_HOME:-$HOME/.whesl}" ] && exec "$@"'
 
@@ -77,7 +77,7 @@ class Due(NamedTuple):
 def due(
     kept: Kept, now: Reading, recorded: Iterable[PredictedFailure], jobs: Sequence[Job]
 ) -> tuple[list[Due], Kept]:
-    """Return what has to be told to whom, and what the next look has to know.
+    """Return the messages that are due, each with the job it goes to, and the state for the next look.
 
     Args:
         kept: what the last look has kept.

@@ -218,7 +218,7 @@ def _features(text: str) -> tuple[str, ...]:
 
 
 def _rows(text: str, separator: str, width: int) -> dict[str, list[str]]:
-    """Return the rows of squeue's output by job; of an array's rows the first one, of what waits, counts."""
+    """Return the rows of squeue's output by job; for a job array, the row of its first waiting element."""
     fields = [field.strip() for field in text.split(separator)]
     found: dict[str, list[str]] = {}
     for at in range(0, len(fields) - width, width):

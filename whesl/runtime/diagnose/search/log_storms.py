@@ -19,7 +19,7 @@ _SAME = 5000  # consecutive lines with the same needles and the same result befo
 _WORTH = 1000  # lines that take as long as compiling the search anew
 _WORDS = 4  # least number of bytes behind a needle that tell its line from others
 _MOST = 16  # greatest number of texts around one needle
-_LONGEST = 2000  # bytes of a line that make its form
+_LONGEST = 2000  # bytes at the begin of a line by which lines of one form are recognised
 _REMEMBERED = 20_000  # greatest number of remembered forms
 
 Names = tuple[str, ...]  # names of the entries found in a line

@@ -94,7 +94,7 @@ class NeedleSearch(Engine):
             passed: the surroundings, by the number of the needle.
         """
         found = []
-        # A needle within another one is the only one that is looked for, if both are passed over or neither.
+        # Of a needle and one inside it, only the inner one is searched for, unless just one is passed over.
         for some in (set(passed), set(range(len(self._given))) - set(passed)):
             kept = self._parts(some) | {number for number in some & set(passed) if passed[number].first}
             found += [

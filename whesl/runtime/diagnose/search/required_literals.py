@@ -112,7 +112,7 @@ class Needle(NamedTuple):
 
 
 def surroundings(line: bytes, begin: int, end: int) -> Surroundings:
-    """Return what surrounds a needle in a line, up to the next numbers, as symbols from the needle on.
+    """Return the text on both sides of a needle, cut at the nearest numbers; that before it is reversed.
 
     Args:
         line: the line without its end.

@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 
 
 def told(job: Job, step: PlanStep, result: StepResult) -> StepResult:
-    """Return a step's result, with what the job has got for the step.
+    """Return a step's result, with the nodes that the job has got for the step.
 
     Args:
         job: the task, with the nodes that earlier isolators got for its steps.

@@ -17,7 +17,7 @@ from whesl.files.hanging_file_system import Question
 from whesl.runtime.isolator.launch import program_runner
 
 LOOK = 60.0  # seconds between two questions to a file system that answers
-SILENT_LOOK = 1.0  # seconds between two looks at one that does not
+SILENT_LOOK = 1.0  # seconds between two looks at a file system that does not answer
 SILENCE = 30.0  # seconds without an answer after which the file system hangs
 NOTHING_RUNS = 600.0  # seconds for which a hanging isolator may leave its task without an attempt
 

@@ -96,7 +96,7 @@ def run(status: str, become: Callable[[], NoReturn]) -> int:
 
 
 def status_in_name(runner: int) -> tuple[int | None, bool]:
-    """Return what ``read`` does, from the name of a runner whose program has ended.
+    """Return the result of ``read`` for the name of a runner whose program has ended.
 
     Args:
         runner: the runner's process number.

@@ -160,7 +160,7 @@ class Witnesses:
         return found
 
     def _reach(self, signum: int) -> str:
-        """Return what the older pair shows: a far witness begins in the keeper's process group."""
+        """Return which processes a signal was sent to, by the oldest pair of witnesses that tells; or ""."""
         return next((reach for pair in self._pairs if (reach := pair.reach(signum))), "")
 
 

@@ -28,7 +28,7 @@ class Stacks(msgspec.Struct):
     stuck: dict[str, str] = {}  # by node: the processes that cannot run
 
     def event(self, directory: Path) -> Event | None:
-        """Return what the command asked for.
+        """Return the event that answers the command.
 
         Args:
             directory: is made, and keeps the texts of stacks.
