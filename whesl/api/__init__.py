@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from whesl.model.evidence import CauseClass as CauseClass
     from whesl.model.evidence import LastLines as LastLines
     from whesl.model.evidence import PredictedFailure as PredictedFailure
-    from whesl.model.handover_record import HandedOver as HandedOver
     from whesl.model.recovery_criterion import Reach as Reach
     from whesl.model.workflow import BadNode as BadNode
     from whesl.model.workflow import Grade as Grade
     from whesl.report.exception_row import ExceptionRow as ExceptionRow
+    from whesl.report.handover_record import HandedOver as HandedOver
     from whesl.report.report_records import Assumptions as Assumptions
     from whesl.report.report_records import Group as Group
     from whesl.report.report_records import Report as Report

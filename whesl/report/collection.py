@@ -15,9 +15,9 @@ from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
 from whesl.model.errors import UsageError
-from whesl.model.handover_record import HandedOver
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import TaskDirectory, task_directories
+from whesl.report.handover_record import HandedOver
 from whesl.report.report_records import ALONE
 from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
 from whesl.runtime.journal.sqlite_errors import JournalError

@@ -11,10 +11,10 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.model import handover_record
 from whesl.model import home as places
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
+from whesl.report import handover_record
 
 _HANDED_OVER = msgspec.json.Decoder(handover_record.HandedOver)
 

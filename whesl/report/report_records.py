@@ -7,10 +7,10 @@ import shlex
 import msgspec
 
 from whesl.model.evidence import Cause, LastLines
-from whesl.model.handover_record import HandedOver
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.report.exception_row import ExceptionRow
+from whesl.report.handover_record import HandedOver
 
 POLL_INTERVAL = 60.0
 ALONE = "exec"  # the workflow of commands that belong to none

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from whesl.model.evidence import Cause, LastLines, explain, shortened
-from whesl.model.handover_record import HandedOver
 from whesl.model.printable import visible
 from whesl.report.exception_row import ExceptionRow
+from whesl.report.handover_record import HandedOver
 from whesl.report.report_records import Report, TaskRow
 
 _LINE = 160

@@ -25,8 +25,8 @@ import msgspec
 
 from whesl.files import whole_file
 from whesl.managers.resource.port import JobRecord
-from whesl.model import handover_record
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+from whesl.report import handover_record
 
 _TICK = 0.2  # seconds between two checks for signals
 Result = TypeVar("Result")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from whesl.language import library
-from whesl.language.compiler import checkpoint_step_checks, quantities, syntax
+from whesl.language.compiler import quantities, syntax
 from whesl.language.compiler.detection_checks import DetectionCheck
 from whesl.language.compiler.parser import Parsed
-from whesl.language.compiler.recovery_checks import Captured, RecoveryCheck
+from whesl.language.compiler.recovery_checks import Captured, RecoveryCheck, check_checkpoints
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.compiler.syntax import Word, unquote
@@ -84,7 +84,7 @@ class _Check:
         undeclared = self._declarations.undeclared()
         self._completeness(detected, recovered, undeclared)
         self._never_started(detected, steps)
-        checkpoint_step_checks.check(self._findings, detected, recovered)
+        check_checkpoints(self._findings, detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
             self._findings.warn(
