@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 
 # Processes that run tests: more than there are cores, since most tests wait for a scheduler or a deadline.
 JOBS ?= 6
+# Of ``make check``, whose tests hardly wait; each process takes eight seconds of a processor to begin.
+QUICK_JOBS ?= 4
 SEEDS ?= 100000
 FIRST ?= 0
 SECONDS ?= 60
@@ -21,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: site api help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
+PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
   $(if $(filter random,$(ORDER)),--random-order $(if $(SEED),--random-order-seed $(SEED)))
 
 help: ## show this list
@@ -85,6 +87,7 @@ $(BYTECODE): $(VENV)/.dev $(shell find whesl tests -name '*.py')
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
 	@mkdir -p $(@D) && touch $@
 
+tests-quick: JOBS := $(QUICK_JOBS)
 tests-quick: $(BYTECODE)
 	$(PYTEST) -m "not variant and not slurm and not flux and not cluster and not slow and not costly and not compiled" $(PYTEST_ARGS)
 

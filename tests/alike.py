@@ -25,8 +25,8 @@ def alike(values: Iterable[Any], run: int = 1) -> list[Any]:
 
 
 def examples(most: int) -> int:
-    """Return how many examples hypothesis draws of so many: half of them in ``make test``.
+    """Return how many examples hypothesis draws of so many: a quarter of them in ``make test``.
 
     Each run draws others, so that a defect which one run passes over is found by one of the next.
     """
-    return most if os.environ.get(ALL) else most // 2
+    return most if os.environ.get(ALL) else max(most // 4, min(most, 10))

@@ -81,35 +81,63 @@ PLAIN = (
     "whesl.lab.simulators.desktop.",
     "whesl.lab.simulators.workflow.",
 )
-# Modules most of whose tests begin daemons, servers or several attempts of a task: half a second of a
-# processor each. ``make check`` leaves them to ``make test``, and has whole tasks in
-# tests/runtime/isolator/test_exec.py and test_causes.py.
+# Modules, and tests by the beginning of their names, most of which begin daemons, servers or several
+# attempts of a task, or read long logs: half a second of a processor each. ``make check`` leaves them to
+# ``make test``, and has whole tasks in tests/runtime/isolator/test_exec.py and test_causes.py.
 COSTLY = (
     "tests/checkpoints/test_job.py",
+    "tests/checkpoints/test_refused.py",
     "tests/cli/placement/test_chains.py",
     "tests/cli/placement/test_learn.py",
     "tests/cli/test_alone.py",
+    "tests/cli/test_explain.py",
     "tests/cli/test_raise.py",
+    "tests/cli/test_watch.py",
     "tests/cloud/providers/test_ec2.py",
     "tests/cloud/providers/test_processes.py",
     "tests/cloud/transfer/test_s3.py",
     "tests/cloud/transfer/test_ssh.py",
+    "tests/deploy/test_dashboard.py",
+    "tests/filesystems/test_bed.py",
+    "tests/managers/resource/embedded/test_commands.py",
+    "tests/managers/resource/test_shims_unread.py",
+    "tests/managers/workflow/test_front.py",
+    "tests/prediction/failures/test_learned.py",
     "tests/prediction/log_chains/test_mining.py",
     "tests/runtime/coordinator/test_crashes.py",
     "tests/runtime/coordinator/test_daemon.py",
     "tests/runtime/coordinator/test_daemon_commands.py",
+    "tests/runtime/coordinator/test_metrics.py",
+    "tests/runtime/detect/test_storms.py",
+    "tests/runtime/diagnose/test_log_storms.py",
     "tests/runtime/isolator/test_caller.py",
     "tests/runtime/isolator/test_common_output.py",
     "tests/runtime/isolator/test_coordinated.py",
+    "tests/runtime/isolator/test_exec.py::test_closed_streams",
+    "tests/runtime/isolator/test_exec.py::test_each_attempt_reads",
+    "tests/runtime/isolator/test_exec.py::test_observe_mode",
+    "tests/runtime/isolator/test_exec.py::test_paths_of_the_rules",
+    "tests/runtime/isolator/test_exec.py::test_the_isolator_stays_small",
+    "tests/runtime/isolator/test_exec.py::test_what_sheds",
     "tests/runtime/isolator/test_exec_killed.py",
+    "tests/runtime/isolator/test_full_journal.py",
+    "tests/runtime/isolator/test_growth.py",
     "tests/runtime/isolator/test_last_lines.py",
     "tests/runtime/isolator/test_nodes_alone.py",
+    "tests/runtime/isolator/test_paused.py",
     "tests/runtime/isolator/test_rebuild.py",
+    "tests/runtime/isolator/test_recovered.py",
+    "tests/runtime/isolator/test_remarks.py",
     "tests/runtime/isolator/test_short_task.py",
     "tests/runtime/isolator/test_signal_delivery.py",
+    "tests/runtime/isolator/test_silence.py",
+    "tests/runtime/isolator/test_stopped_ranks.py",
+    "tests/runtime/isolator/test_storms.py",
+    "tests/runtime/isolator/test_warned.py",
     "tests/runtime/node_agent/test_agent.py",
     "tests/security/test_files.py",
     "tests/security/test_network.py",
+    "tests/security/test_patterns.py",
     "tests/security/test_planted.py",
 )
 # Modules whose tests call some small compiled functions, which are the same in all of a group.
@@ -202,9 +230,16 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{ascii(val[:60])[:60]}..." if isinstance(val, (str, bytes)) and len(val) > 100 else None
 
 
-def first_group(groups: dict[str, str], item: pytest.Item) -> str:
-    """Return the group of the first entry with which the test's name begins, or nothing."""
-    return next((group for start, group in groups.items() if item.nodeid.startswith(start)), "")
+def first_group(groups: dict[str, str], name: str) -> str:
+    """Return the group of the first entry with which the name of a test or module begins, or nothing."""
+    return next((group for start, group in groups.items() if name.startswith(start)), "")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import a module whose tests ``make check`` leaves out: each of its processes would do so."""
+    name, left_out = collection_path.relative_to(config.rootpath).as_posix(), config.getoption("markexpr")
+    costly = "not costly" in left_out and name in COSTLY
+    return costly or ("not compiled" in left_out and bool(first_group(COMPILED, name))) or None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
@@ -216,7 +251,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     so that each is compiled once. All others go wherever a process is free.
     """
     for item in items:
-        if group := first_group(COMPILED, item):
+        if group := first_group(COMPILED, item.nodeid):
             item.add_marker(pytest.mark.compiled(group))
         if item.nodeid.startswith(COSTLY):
             item.add_marker(pytest.mark.costly)
@@ -231,7 +266,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
         compiled = item.get_closest_marker("compiled")
         group = compiled.args[0] if compiled else ""
-        group = group or first_group(SHARED, item)
+        group = group or first_group(SHARED, item.nodeid)
         if group and limit is None:  # whichever comes first compiles, on a machine that does other things
             item.add_marker(pytest.mark.timeout(600))
         group = group or next((mark for mark in ("processor", "busy") if item.get_closest_marker(mark)), "")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tests.alike import alike
 from tests.checkpoints.explore import (
     FAR,
     FAR_AND_LATER,
@@ -144,8 +145,8 @@ def _walk(seed: int) -> int:
 
 @pytest.mark.costly
 def test_large_jobs_by_chance() -> None:
-    whole = sum(_walk(seed) for seed in range(20))
-    assert whole > 5
+    whole = sum(_walk(seed) for seed in range(10))
+    assert whole > 2
 
 
 def _healthy_first(self: Any) -> list[tuple[str, Any]]:
@@ -246,7 +247,7 @@ def test_faults_are_found(
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("forgotten", ["foretold", "asked"])
+@pytest.mark.parametrize("forgotten", alike(["foretold", "asked"]))
 def test_what_was_acknowledged_and_not_written_down_is_found(
     forgotten: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.doctor.test_script_facts import WORDS
 from tests.language import corpus
 from tests.language.corpus import DETECT, RECOVER
@@ -36,7 +37,7 @@ PARTS = (
 
 
 @pytest.mark.costly
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @example(
     [LATIN]
 )  # not UTF-8, as 'surrogateescape' gives it: whesl run ended with a traceback at an expression

@@ -246,7 +246,7 @@ def test_a_script_that_cannot_be_read_is_no_success(nfs_bed: Maker, tmp_path: Pa
     assert ended.count(7) == (tmp_path / "ran").read_text().count("x script\n") > 0
 
 
-@pytest.mark.parametrize("path", ["settings.json", "environment.json", "slurm_script"])
+@pytest.mark.parametrize("path", alike(["slurm_script", "settings.json", "environment.json"]))
 def test_the_embedded_cluster_outlives_calls_that_fail(nfs_bed: Maker, tmp_path: Path, path: str) -> None:
     """One failed call on a submission once ended the server, and all jobs with it."""
     bed = nfs_bed("login", attributes=0.0, absences=0.0)
@@ -286,7 +286,7 @@ EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE
 """
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("error", alike([errno.EIO, errno.ESTALE]), ids=["EIO", "ESTALE"])
 def test_a_task_s_rules_and_script_are_read_again(
     error: int, nfs_bed: Callable[..., NfsBed], tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.conftest import need_slurm
 from tests.equipment.nfsbed import NfsBed
 from tests.equipment.slurmbed import SlurmBed
@@ -24,7 +25,7 @@ Maker = Callable[..., NfsBed]
 EXEC = (sys.executable, "-m", "whesl", "exec")
 
 
-@pytest.fixture(params=["without", "local"])
+@pytest.fixture(params=alike(["without", "local"]))
 def home(request: pytest.FixtureRequest, nfs_bed: Maker) -> Path:
     """A home on one host's mount."""
     local = request.param == "local"
@@ -119,7 +120,7 @@ def test_a_killed_isolator_is_followed_by_another(home: Path, tmp_path: Path) ->
 
 @pytest.mark.slurm
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["without", "local"])
+@pytest.mark.parametrize("how", alike(["without", "local"]))
 def test_two_jobs_with_one_task_run_it_once(
     nfs_bed: Maker, slurm_bed: Callable[..., SlurmBed], tmp_path: Path, how: str
 ) -> None:

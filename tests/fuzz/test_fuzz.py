@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.fuzz import generated
 from tests.fuzz.__main__ import Fuzzer
 from tests.fuzz.catalogue import HARNESSES
@@ -21,13 +22,13 @@ from tests.fuzz.harness import CALLS, CALLS_PER_BYTE, CORPUS, MAX_LENGTH, Harnes
 EXAMPLES = {"journal": 20, "snapshot": 30, "history": 15, "files": 30, "language": 15, "maestro": 25}
 # Inputs under atheris: the same ones each time, so that a test that passed yesterday tells of a change.
 INPUTS = {
-    "journal": 60,
-    "snapshot": 100,
-    "history": 60,
-    "files": 150,
-    "language": 30,
-    "maestro": 150,
-    "hostlists": 150,
+    "journal": 30,
+    "snapshot": 50,
+    "history": 30,
+    "files": 75,
+    "language": 15,
+    "maestro": 75,
+    "hostlists": 75,
 }
 SECONDS = 120
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +64,7 @@ def test_what_is_drawn(name: str) -> None:
     harness = HARNESSES[name]
 
     @settings(
-        max_examples=EXAMPLES.get(name, 60),
+        max_examples=examples(EXAMPLES.get(name, 60)),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
@@ -89,7 +90,7 @@ def test_what_coverage_finds(tmp_path: Path, name: str, fuzzer: Fuzzer) -> None:
     """A little; ``make fuzz`` is for longer, and for other inputs."""
     place = tmp_path / name
     place.mkdir()
-    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 350))
+    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 175))
     assert status == 0 and runs, told
 
 

@@ -252,6 +252,7 @@ def test_seeds_depend_on_the_replicate_alone() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.variant  # the workers of the test on Slurm are asked the same
 def test_on_a_dask_cluster(tmp_path: Path) -> None:
     """A real scheduler and a real worker, each a process; the results are those of this machine."""
     scheduler_file = tmp_path / "scheduler.json"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.language.corpus import EXAMPLES, PRINTED, big, specifications
 from tests.language.test_printed import meaning
 from whesl import language
@@ -36,7 +37,7 @@ def stable(text: bytes | str) -> str:
 
 
 @given(specifications())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @pytest.mark.costly
 def test_any_specification(text: str) -> None:
     once = stable(text)
@@ -45,7 +46,7 @@ def test_any_specification(text: str) -> None:
 
 
 @given(specifications(), st.integers(0, 2**32).map(random.Random))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @pytest.mark.costly
 def test_comments_everywhere(text: str, chance: random.Random) -> None:
     """A comment may end any line, also inside brackets, where lines may be cut anywhere."""

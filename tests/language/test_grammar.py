@@ -142,7 +142,7 @@ def test_errors_are_not_ambiguous(text: str) -> None:
 
 
 @given(specifications())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @pytest.mark.costly
 def test_generated_specifications(text: str) -> None:
     """Valid by construction: accepted, unambiguous, the same tokens, and the JSON comes back."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.language.corpus import DETECT, HEADER, RECOVER
 from tests.language.test_checks import findings
 from whesl.language import library
@@ -36,7 +37,10 @@ PLACES = {
 @pytest.mark.costly
 @pytest.mark.parametrize("where", [Where.JOB, *PLACES])
 @settings(
-    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=examples(60),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.filter_too_much],
 )
 @given(data=st.data())
 def test_every_notation_of_the_table_is_told(where: Where, data: st.DataObject) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.language.corpus import DETECT, DETECTIONS, EXAMPLES, HEADER, PRINTED
 from whesl import language
 from whesl.language.compiler.lexer import statements
@@ -94,7 +95,7 @@ def test_one_token_wrong_is_one_finding(kind: str, share: float) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_token_in_place_of_any_other(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(TEXTS))
     words = tokens(text)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.language.corpus import DETECT, EXAMPLES, HEADER, RECOVER, big, specifications
 from whesl import language
 from whesl.language.compiler.source import MAX_BYTES
@@ -55,7 +56,7 @@ def test_any_text(text: str) -> None:
 
 
 @given(specifications(), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @pytest.mark.costly
 def test_damaged_specifications(text: str, data: st.DataObject) -> None:
     """Cut anywhere, or with anything put in or taken out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from tests.alike import examples
 from tests.language.corpus import DETECT, DETECTIONS, EXAMPLES, HEADER, RECOVER, specifications
 from whesl import language
 from whesl.language.spec import Spec
@@ -23,7 +24,7 @@ def one(detection: str = "EXIT ANY", step: str = "NODE.REPLACE", header: str = H
 
 
 @given(specifications())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @pytest.mark.costly
 def test_nothing_is_left_out(text: str) -> None:
     spec = spec_of(text)

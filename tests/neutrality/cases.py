@@ -127,6 +127,9 @@ BRIEF_VARIANTS = frozenset(
         ("cancelled", "run"), ("step-signal", "run"), ("requeue-at-warning", "run"),
         ("latin-1+latin-1-file+dies-by-SEGV", "exec"), ("array-shared-output+says", "exec"),
         ("own-requeue", "observe-nodes"),
+        ("bash-x+strict+trap-exit+exit-3", "run"), ("trap-exit+exec-command", "run"), ("zsh+zsh-facts+exit-3", "run"),
+        ("cancelled-with-step", "run"), ("preempted-requeue", "run"), ("signal-USR1", "run"),
+        ("ntasks-per-node+facts+ranks", "exec"), ("node-lost", "exec"),
     ]
 )  # fmt: skip
 

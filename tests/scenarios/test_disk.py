@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.alike import ALL
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import OAI, oai, oai_files, rules, stage_outputs
 
 FULL = 'MATCH "No space left on device|Disk quota exceeded" stdout'
-IMAGES = 2
+IMAGES = 2 if os.environ.get(ALL) else 1
 SCALE = 0.05
 
 

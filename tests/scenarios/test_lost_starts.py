@@ -76,7 +76,7 @@ def lose_before_it_is_heard(bed: Bed, job: str) -> str:
     [
         pytest.param("local", 1, id="local, with a spare", marks=pytest.mark.variant),
         pytest.param("slurm", 0, id="slurm, alone", marks=pytest.mark.slurm),
-        pytest.param("slurm", 1, id="slurm, with a spare", marks=pytest.mark.slurm),
+        pytest.param("slurm", 1, id="slurm, with a spare", marks=[pytest.mark.slurm, pytest.mark.variant]),
     ],
     indirect=["bed"],
 )

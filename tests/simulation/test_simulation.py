@@ -11,7 +11,7 @@ from tests.simulation.many import begin_work, failures
 from tests.simulation.scenario import draw
 from tests.simulation.system import play
 
-SEEDS = 300
+SEEDS = 150
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.cloud.samples import CLUSTER, PRICES, complete, stage, workflow
 from whesl.cloud.core import scaler, schedule, stage_speed
 from whesl.cloud.core.plan_records import HOUR, Cost, Plan, Schedule, Settings, Workflow
@@ -80,7 +81,7 @@ def test_a_course_ends_when_its_last_task_does(seconds: list[float], free: float
     assert -1 <= late <= max(seconds) * (len(seconds) if barrier else 1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     seconds=st.floats(200, 9000),
     tasks=st.integers(1, 12),

@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import cloud_run
 from tests import commands
+from tests.alike import alike
 from tests.cloud.runner import worlds
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -259,7 +260,7 @@ writes = ["all"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("study", [True, False])
+@pytest.mark.parametrize("study", alike([True, False]))
 def test_a_study_and_a_table_are_measured_planned_and_run(
     tmp_path: Path, cluster: Cluster, study: bool
 ) -> None:

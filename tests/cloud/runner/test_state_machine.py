@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cloud.runner import worlds
@@ -315,7 +315,6 @@ def test_the_budget_holds() -> None:
     assert "budget" in world.core.state.troubles
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     budget=st.floats(0.1, 30),
     instances=st.integers(1, 4),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.readers.failures import periods, read
 from whesl.model.errors import UsageError, WheslError
 
@@ -129,7 +130,7 @@ def test_digits_that_are_no_numbers_are_names(tmp_path: Path) -> None:
     assert set(read(path).history.names) == {"\u00b2", "9"}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(100))
 @given(
     head=st.sampled_from(
         [

@@ -16,7 +16,7 @@ from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims import shim_program
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("error", alike([errno.EIO, errno.ESTALE]), ids=["EIO", "ESTALE"])
 def test_a_shim_that_cannot_be_read_has_not_succeeded(
     nfs_bed: Callable[..., NfsBed], tmp_path: Path, error: int
 ) -> None:
@@ -56,7 +56,10 @@ FLUX = {"WHESL_NODELIST": "n1", "WHESL_HIDDEN_NODES": "n2", "WHESL_FLUX_RANKS": 
 @pytest.mark.parametrize("shell", alike(["sh", "bash"]))
 @pytest.mark.parametrize(
     ("command", "sees", "given"),
-    [("srun", "--nodelist=n1", SLURM), ("flux run", "--requires=rank:0", FLUX)],
+    [
+        ("srun", "--nodelist=n1", SLURM),
+        pytest.param("flux run", "--requires=rank:0", FLUX, marks=pytest.mark.variant),
+    ],
     ids=["srun", "flux"],
 )
 def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.alike import examples
 from whesl.managers.workflow import manager, recognise, script_wrapping
 from whesl.managers.workflow.maestro import command_wrapping
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, text_of
@@ -215,7 +216,7 @@ BODY = st.lists(
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     bodies=st.lists(BODY.filter(lambda body: bool(body.strip())), min_size=1, max_size=3),
     style=st.sampled_from(["|", ">", '"', "'", None]),

@@ -12,6 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.managers.workflow import read
 from whesl.managers.workflow.maestro import study as studies
 from whesl.managers.workflow.maestro.expand import Expansion, expand
@@ -176,7 +177,7 @@ def generated(draw: st.DrawFn) -> dict[str, Any]:
     return document(*steps, **parameters)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(generated())
 @pytest.mark.costly
 def test_generated_studies_expand_as_maestro_does(content: dict[str, Any]) -> None:

@@ -158,6 +158,7 @@ def desk(tmp_path: Path, managers: Path) -> Iterator[Desk]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.variant  # ``whesl exec`` inside of jobs is in test_managers.py
 def test_snakemakes_own_slurm_executor_sees_successes_only(desk: Desk) -> None:
     (desk.place / "Snakefile").write_text(SNAKEFILE.format(whesl=WHESL))
     quick = ("--slurm-init-seconds-before-status-checks", "1", "--seconds-between-status-checks", "1")

@@ -183,6 +183,7 @@ def test_a_study_that_fails(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.variant  # scenario 11 observes the same study and more
 def test_observe_touches_nothing(place: Place) -> None:
     text = STUDY.replace("sleep 60", "true")
     place.write("study.yaml", text)
@@ -194,6 +195,7 @@ def test_observe_touches_nothing(place: Place) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.variant  # scenario 1 has a disk that is really full
 def test_a_full_disk_moves_what_is_still_to_come(place: Place) -> None:
     """The JOB step moves the failed task, the WMS step the workspaces that Maestro has not made yet."""
     new = place.directory / "roomy"
@@ -246,6 +248,7 @@ def children(pid: int, word: str) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.variant  # the test below kills it, too
 def test_maestro_dies_and_goes_on(place: Place) -> None:
     """A conductor that is killed is started again, and every task still has one job."""
     slow = "echo $(N) >> runs; while [ ! -e $(OUTPUT_PATH)/../go ]; do sleep 0.2; done"
@@ -305,7 +308,9 @@ def test_maestro_that_dies_on_a_full_disk_finds_room_when_it_goes_on(place: Plac
         output, errors = process.communicate(timeout=100)
         assert process.returncode == 0, output + errors
         assert not reserve.exists()
-        assert {task["state"] for task in place.report()["tasks"]} == {"completed"}
+        tasks = place.report()["tasks"]
+        assert {task["state"] for task in tasks} == {"completed"}
+        assert sorted(job for task in tasks for job in task["jobs"]) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.slow

@@ -84,7 +84,7 @@ def run(place: Place, kind: str, rules: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["maestro", "scripts"])
+@pytest.mark.parametrize("kind", alike(["maestro", "scripts"]))
 def test_a_coupled_task_is_restarted_with_the_other(place: Place, kind: str) -> None:
     status, said = run(place, kind, RESTARTED)
     assert status == 0, said

@@ -66,6 +66,7 @@ def told(found: Place, rjms: str) -> None:
     assert kinds.count("recovered") == 1
 
 
+@pytest.mark.variant  # the same words from Slurm below
 def test_on_the_embedded_manager(place: Place) -> None:
     told(place, "local")
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.placement.site.history.test_learning import site
 from tests.prediction.failures.histories import DAY
 from whesl.lab.readers import failures
@@ -88,7 +89,7 @@ def acted_on(made: Table) -> tuple[set[str], set[str]]:
 rates = st.one_of(st.just(0.0), st.floats(1e-7, 40.0))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(rate=rates, threshold=st.floats(0.0, 1.0), nodes=st.integers(1, 12), fitted=st.sampled_from(HORIZONS))
 def test_nodes_that_are_alike_are_never_at_risk(
     rate: float, threshold: float, nodes: int, fitted: float
@@ -98,7 +99,7 @@ def test_nodes_that_are_alike_are_never_at_risk(
     assert acted_on(made) == (set(), set())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     rate=st.floats(1e-4, 0.01),
     times=st.floats(3.0, 20.0),

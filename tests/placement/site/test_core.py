@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.model.journal_record import Record
 from whesl.placement.site.publish.core import node_changes
 from whesl.placement.site.publish.core.drains_yield_to_waiting_jobs import give_way
@@ -187,7 +188,7 @@ requests = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(requests, max_size=4), st.permutations(NAMES), st.integers(0, 10))
 def test_whoever_can_run_without_drains_can_run_beside_them(
     waiting: list[Job], order: list[str], count: int
@@ -344,7 +345,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(events)
 def test_whatever_happens_nothing_is_left_and_nothing_foreign_is_touched(
     story: list[tuple[str, object, object]],

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.model.hostlist import compress, expand
 from whesl.placement.policies import reliable
 from whesl.placement.site.publish import plugin_file, risk_table
@@ -153,7 +154,7 @@ jobs = st.builds(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     asked=st.lists(jobs, min_size=20, max_size=40),
     failing=st.dictionaries(st.integers(1, 16), st.floats(0.4, 1.0), max_size=16),
@@ -317,7 +318,7 @@ def test_only_a_file_is_opened(lua: str, posix: str, kind: str, tmp_path: Path) 
 
 
 @given(st.lists(st.sampled_from([f"n{at}" for at in range(30)] + ["a", "b-1", "n01", "x9999999999999"])))
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_jobs_mark_is_read_back(names: list[str]) -> None:
     decision = Decision(tuple(names), "said")
     text = plugin_file.mark(decision)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.placement.site.flux.tables import publish
 from whesl.model.errors import CouldNotObserveError
 from whesl.placement.site import plugin_paths
@@ -78,7 +79,9 @@ def test_what_a_job_may_need(hook: Any, select: str, found: tuple[int, int, int]
     cpus=st.sampled_from([1, 4, 8]),
     waits=st.integers(0, 12),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_enough_nodes_are_left(
     hook: Any, tmp_path: Path, chances: list[float], share: float, need: int, cpus: int, waits: int
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.placement.site.flux.tables import publish
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import CouldNotObserveError
@@ -21,7 +22,7 @@ from whesl.runtime.operations import spare_choice
 from whesl.runtime.operations.recovery_plan import Context
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.floats(0, 1), min_size=3, max_size=3).map(sorted),
     st.floats(0, 20_000),

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.prediction.failures.histories import DAY, weibull_machine
 from tests.prediction.failures.test_ffp import daily_machine
 from whesl.model.errors import WheslError
@@ -131,7 +132,9 @@ def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path: Path) -> Non
         load(tmp_path / "absent.npz")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60), deadline=None
+)
 @given(at=st.floats(0, 1, exclude_max=True), value=st.integers(0, 255), cut=st.booleans())
 def test_any_damage_is_refused_or_harmless(tmp_path: Path, at: float, value: int, cut: bool) -> None:
     path = tmp_path / "p.npz"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.prediction.failures.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import read
 from whesl.model.errors import UsageError
@@ -129,7 +130,7 @@ def test_compiled_loops_and_arrays_answer_alike() -> None:
     assert model.probability(node, start, duration, known) == pytest.approx(one, rel=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     times=st.lists(st.floats(1e-3, 1e8), min_size=2, max_size=30),
     seen=st.lists(st.booleans(), min_size=30, max_size=30),

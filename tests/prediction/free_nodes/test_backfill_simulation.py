@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.alike import examples
 from whesl.prediction.free_nodes.backfill_simulation import held, simulate
 
 NONE = np.zeros(0)
@@ -54,7 +55,7 @@ def test_running_jobs_keep_their_nodes() -> None:
 job = st.tuples(st.integers(0, 200), st.integers(1, 12), st.integers(1, 80), st.integers(1, 80))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(job, min_size=1, max_size=25))
 def test_no_more_nodes_than_there_are_and_none_idle_for_the_head(rows: Rows) -> None:
     rows = sorted((submit, size, max(limit, run), run) for submit, size, limit, run in rows)
@@ -68,7 +69,7 @@ def test_no_more_nodes_than_there_are_and_none_idle_for_the_head(rows: Rows) -> 
     assert all(start >= row[0] and np.isfinite(start) for start, row in zip(found, rows, strict=True))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(job, min_size=1, max_size=12), st.lists(job, max_size=6))
 def test_under_this_very_scheduler_nothing_is_held(rows: Rows, running: Rows) -> None:
     """A job that waits although the scheduler has just looked is one that it does not start."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.prediction.log_chains import synthetic
 from whesl.prediction.log_chains.chains_file import Chain
 from whesl.prediction.log_chains.lines import Header
@@ -87,7 +88,7 @@ def test_a_hostile_line_is_shown_without_control_characters() -> None:
     assert found.evidence.isprintable()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.binary(max_size=400))
 def test_no_bytes_are_a_defect(data: bytes) -> None:
     stream = ChainStream(COMPILED, Header("iso"))

@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.journals import rebuild, report
 from tests.runtime.coordinator.world import FULL, World, raised
 from whesl.model.configuration_changes import Configuration
@@ -150,7 +151,7 @@ def test_a_kill_at_every_single_write_changes_nothing() -> None:
             check(world)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.data_too_large])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.data_too_large])
 @given(
     crashes=st.frozensets(st.integers(1, WRITES + 20), max_size=12),
     torn=st.frozensets(st.integers(1, WRITES + 20), max_size=12),
@@ -161,7 +162,7 @@ def test_many_kills_change_nothing(crashes: frozenset[int], torn: frozenset[int]
     check(world)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_late_repeats_move_nothing_backwards(data: st.DataObject) -> None:
     """After every message any earlier ones may come again, in any order."""

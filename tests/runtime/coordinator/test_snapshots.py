@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.journals import of_daemon, of_daemons, rebuild, report
 from tests.runtime.coordinator.test_crashes import play
 from tests.runtime.coordinator.world import World, raised
@@ -86,7 +87,7 @@ def ordered(state: State) -> list[list[str]]:
     return [list(each) for each in maps]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(moment=st.integers(0, len(RECORDS)), later=st.integers(0, len(RECORDS)))
 def test_any_moment_and_any_number_of_records_after_it(moment: int, later: int) -> None:
     moment, later = sorted((moment, later))

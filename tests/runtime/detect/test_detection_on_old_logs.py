@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.runtime.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
@@ -70,7 +71,9 @@ LINES = st.lists(
 
 @pytest.mark.costly
 @given(lines=LINES, size=st.integers(1, 50), ended=st.booleans())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_pieces_do_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str], size: int, ended: bool
 ) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.equipment.world import KilledError
 from tests.journals import rebuild_task
 from tests.runtime.isolator.conftest import World, exception, found, make_setup, step
@@ -122,7 +123,7 @@ def test_killed_after_every_single_record() -> None:
                 assert outcome(world) == outcome(whole), f"after {position}, late {late}: {world.kinds()}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.sampled_from(SETUPS),
     st.lists(st.sampled_from(["CRASH", "QUOTA", "STUCK", "LOST", 0, 3]), max_size=6),

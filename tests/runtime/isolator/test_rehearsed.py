@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.runtime.isolator.conftest import NOW, SPAN, World, exception, make_setup
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
@@ -109,7 +110,7 @@ def pattern(text: str) -> Pattern:
 
 LINES = st.lists(st.sampled_from(WORDS), max_size=14)
 SLOW_FILES = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.runtime.journal import database, database_integrity, store
 from whesl.runtime.journal.database import Database
 from whesl.runtime.journal.sqlite_errors import JournalError, page_unread, translated
@@ -41,7 +42,7 @@ HAPPENS = st.lists(st.sampled_from(["done", "fails", "done and fails", "stale"])
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(happens=HAPPENS, limit=st.sampled_from([0.0, 2.0]))
 def test_errors_at_each_write(
     tmp_path_factory: pytest.TempPathFactory, happens: list[str], limit: float

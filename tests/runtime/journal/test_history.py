@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.runtime.journal import archived_records, database_integrity
 from whesl.runtime.journal.archived_records import Record
 from whesl.runtime.journal.consumer import CAUGHT_UP, JournalConsumer
@@ -64,7 +65,7 @@ def origin(path: Path) -> int:
         return first.crc
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     moves=st.lists(st.tuples(st.integers(2, 60), st.integers(0, 40)), max_size=6), since=st.integers(0, 62)
 )

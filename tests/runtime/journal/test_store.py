@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.model.workflow import BadNode
 from whesl.runtime.journal import database_integrity, sqlite_errors
 from whesl.runtime.journal.archived_records import Record
@@ -253,7 +254,7 @@ class TestDamage:
                 assert set(journal.damage.missing) >= {n + 1 for n in range(max(kept)) if n not in kept}
             assert len(kept) >= 11
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(40), deadline=None)
     @given(position=st.floats(0, 1), content=st.binary(min_size=1, max_size=64))
     def test_no_damage_gives_a_wrong_record(
         self, tmp_path_factory: pytest.TempPathFactory, position: float, content: bytes

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.runtime.operations.builders import advance, context, step
 from tests.runtime.operations.trees import Bed, contents, killed_at, leftovers
 from whesl.model.configuration_changes import Configuration
@@ -218,7 +219,7 @@ ITEM = st.tuples(
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(ITEM, max_size=12),
     st.lists(ITEM, max_size=4),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.model.states import TaskState
 from whesl.runtime.journal.records.isolator_records import LeaseEnded
 from whesl.runtime.wire.delivery import Inbox, Outbox
@@ -94,7 +95,7 @@ def test_memory_is_bounded_by_senders_and_window() -> None:
     assert all(stream.above is not None and len(stream.above) <= 5 for stream in inbox._streams.values())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     count=st.integers(1, 60),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.lab.simulators.checkpoints.plain_model import Application
 from whesl.checkpoints.core import interval
 from whesl.lab.simulators.checkpoints import evaluate, event_loop, machine_and_application_files
@@ -57,7 +58,7 @@ def fates(draw: st.DrawFn) -> list[tuple[float, float, bool]]:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", ["B", "M1", "M2", "P1", "P2"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(rows=fates())
 def test_a_run_costs_what_plain_processes_say(name: str, rows: list[tuple[float, float, bool]]) -> None:
     if name == "B":

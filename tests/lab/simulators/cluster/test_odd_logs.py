@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.cli.lab.schedule import schedule
 
 NODES = 8
@@ -91,7 +92,7 @@ ROWS = st.lists(
 
 @pytest.mark.parametrize(("policy", "overtake"), [("easy", True), ("fcfs", False)])
 @given(rows=ROWS, header=st.booleans(), end=st.sampled_from(["\n", "\r\n", "\n\n", " extra\n"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_start_is_that_of_the_rules(
     policy: str, overtake: bool, rows: list[tuple[int, str, int, int, str, str]], header: bool, end: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.lab.simulators.cluster.reference import Reference
 from whesl.lab.native import cluster_event_loop
 from whesl.lab.simulators.cluster import python_event_loop
@@ -59,7 +60,7 @@ def rows(attempts: Attempts) -> list[tuple[int, float, float, bool, list[int]]]:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(trace=traces())
 def test_a_slow_reference_agrees(policy: str, trace: tuple[Workload, int, History]) -> None:
     work, nodes, history = trace
@@ -77,7 +78,7 @@ def test_a_slow_reference_agrees(policy: str, trace: tuple[Workload, int, Histor
     assert audit(work, nodes, result.attempts, history) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(trace=traces(), aoa=st.sampled_from([0.3, 0.7, 1.0]))
 def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, History], aoa: float) -> None:
     work, nodes, history = trace
@@ -89,7 +90,7 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
         assert audit(work, nodes, compiled, history) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(trace=traces())
 def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, History]) -> None:
     work, nodes, history = trace
@@ -106,7 +107,7 @@ def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, 
         )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(trace=traces())
 def test_conservative_delays_no_reservation(trace: tuple[Workload, int, History]) -> None:
     work, nodes, _ = trace
@@ -115,7 +116,7 @@ def test_conservative_delays_no_reservation(trace: tuple[Workload, int, History]
     assert np.isfinite(result.promised).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(trace=traces())
 def test_easy_does_not_delay_the_head(trace: tuple[Workload, int, History]) -> None:
     """A job that waits at the front starts no later than the estimates of those that run say by then."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.reproductions.desktop.evaluation import Plan, around, one_site
 from whesl.lab.reproductions.registry import Inputs, load
 from whesl.lab.simulators.desktop.audit import audit
@@ -143,7 +144,7 @@ def grids(draw: st.DrawFn) -> tuple[Jobs, History, Given, Rules]:
     return work, merged(nodes, 0.0, 15000.0, downs), predictor, rules
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(grids())
 def test_runs_are_possible_and_the_same_again(case: tuple[Jobs, History, Given, Rules]) -> None:
     work, truth, predictor, rules = case

@@ -65,7 +65,7 @@ def test_every_run_is_in_order(
 
 
 @given(ROWS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_fcfs_starts_in_order_of_arrival(rows: list[tuple[int, int, int, int]]) -> None:
     starts = simulate(jobs_of(rows), NONE, "fcfs").start
     starts = starts[~np.isnan(starts)]

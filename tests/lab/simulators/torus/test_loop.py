@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.simulators.torus.audit import audit
 from whesl.lab.simulators.torus.event_loop import Jobs, Outcome, run
 from whesl.lab.simulators.torus.measures import measures
@@ -63,7 +64,7 @@ FAILURES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 15)), max_size
 
 
 @given(ROWS, FAILURES, st.sampled_from(sorted(RULES)), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_run_is_in_order(
     rows: list[tuple[int, int, int]],
     failures: list[tuple[int, int]],
@@ -85,7 +86,7 @@ def test_every_run_is_in_order(
 
 
 @given(ROWS, FAILURES)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_without_predictions_all_rules_are_krevats(
     rows: list[tuple[int, int, int]], failures: list[tuple[int, int]]
 ) -> None:
@@ -95,7 +96,7 @@ def test_without_predictions_all_rules_are_krevats(
 
 
 @given(ROWS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_jobs_start_in_order_of_arrival_without_backfilling(rows: list[tuple[int, int, int]]) -> None:
     _, outcome = simulate(rows, history([], 1.0), "krevat", backfill=False)
     assert (np.diff(outcome.start) >= 0).all()

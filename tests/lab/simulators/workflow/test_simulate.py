@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from whesl.lab.readers.workflow_graph import graph
 from whesl.lab.reproductions.workflow.example import example
 from whesl.lab.simulators.workflow.audit import audit
@@ -112,7 +113,7 @@ def rows(outcome: Outcome) -> list[tuple[int, int, float, float, bool]]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(workloads(), st.sampled_from([RANK_HYBD, FLAW, FIFO, AWARE_FIFO, HYBRID, RELIABLE]))
 def test_runs_are_possible_and_both_loops_agree(
     case: tuple[Workload, History, Given], policy: Ranked
@@ -139,7 +140,7 @@ def test_a_task_of_no_length_ends_when_it_was_killed() -> None:
     audit(tasks, truth, outcome)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(workloads())
 def test_with_exact_predictions_nothing_that_is_asked_about_is_lost(
     case: tuple[Workload, History, Given],
@@ -154,7 +155,7 @@ def test_with_exact_predictions_nothing_that_is_asked_about_is_lost(
         assert outcome.aaa == outcome.aaa_asked == 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(workloads())
 def test_a_predictor_that_never_expects_a_failure_is_none(case: tuple[Workload, History, Given]) -> None:
     tasks, truth, _ = case
@@ -248,7 +249,7 @@ class Twice(Last):
         return Dispatch(np.repeat(view.task[:1], 2), np.array([0, 1]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(workloads())
 def test_a_policy_of_ones_own(case: tuple[Workload, History, Given]) -> None:
     tasks, truth, _ = case

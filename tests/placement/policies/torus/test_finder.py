@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.alike import examples
 from whesl.model.errors import WheslError
 from whesl.placement.policies.torus.boxes import Torus, holds, members, torus
 from whesl.placement.policies.torus.choice import BALANCING, BALANCING_MAX, MFP, TIE_BREAKING, choose, costs
@@ -43,7 +44,7 @@ def nodes(geometry: Torus, box: NDArray[np.int64]) -> frozenset[int]:
 
 
 @given(st.sampled_from(SHAPES), st.randoms(use_true_random=False), st.floats(0, 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_all_free_partitions_and_the_largest_are_those_of_brute_force(dims, random, share) -> None:  # type: ignore[no-untyped-def]  # hypothesis gives them
     geometry = torus(*dims)
     busy = np.array([random.random() < share for _ in range(geometry.nodes)])
@@ -64,7 +65,7 @@ def test_all_free_partitions_and_the_largest_are_those_of_brute_force(dims, rand
 
 
 @given(st.sampled_from(SHAPES), st.randoms(use_true_random=False), st.floats(0, 0.8), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_costs_are_those_of_the_definition(dims, random, share, rule) -> None:  # type: ignore[no-untyped-def]  # hypothesis gives them
     """E_loss from its definition: the MFP before and after by brute force, and P_f from the nodes."""
     geometry = torus(*dims)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.placement.site.flux.tables import publish
 from whesl.placement.policies.reliable import choose, risks
 from whesl.placement.site.flux.prediction_source import Source, read
@@ -21,7 +22,7 @@ from whesl.prediction.failures.given_accuracy_predictors import Given
 HOSTS = {0: "n01", 1: "n02", 2: "n03", 3: "n04"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     chances=st.lists(st.floats(0, 1), min_size=2, max_size=12),
     size=st.integers(1, 12),
@@ -38,7 +39,7 @@ def test_whole_arrays_give_the_policy_s_own_choice(chances: list[float], size: i
     assert 1.0 - np.exp(-hazard[first].sum()) == pytest.approx(choice.probability)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.lists(st.floats(0, 0.999), min_size=3, max_size=3).map(sorted), min_size=1, max_size=8),
     st.floats(0, 3000),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.alike import examples
 from tests.managers.resource.embedded.scheduler.simulation import START, Simulation
 from whesl.managers.resource.embedded.artificial_wait import QueueWait
 from whesl.managers.resource.embedded.scheduler.fitting import spread
@@ -64,7 +65,7 @@ def feed(simulation: Simulation, workload: list[tuple[int, dict[str, Any]]]) -> 
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(arrivals)
 def test_easy_never_delays_the_head(workload: list[tuple[int, dict[str, Any]]]) -> None:
     simulation = Simulation(NODES)
@@ -89,7 +90,7 @@ def test_easy_never_delays_the_head(workload: list[tuple[int, dict[str, Any]]]) 
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(arrivals)
 def test_strict_order_is_kept(workload: list[tuple[int, dict[str, Any]]]) -> None:
     simulation = Simulation(NODES, policy="fcfs")
@@ -100,7 +101,7 @@ def test_strict_order_is_kept(workload: list[tuple[int, dict[str, Any]]]) -> Non
 
 
 @pytest.mark.costly
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     arrivals,
     st.lists(st.tuples(st.integers(1, 100), st.integers(1, NODES), st.integers(1, 40)), max_size=6),
