@@ -27,6 +27,7 @@ from tests.equipment.slurmbed import SlurmBed
 from whesl.model.errors import WheslError
 from whesl.prediction import compile_choice
 from whesl.runtime.coordinator.client.start import stop as stop_coordinator
+from whesl.testing.waiting import busy
 
 # A command that is called in this process must not choose for the tests that follow.
 in_plain_python = compile_choice.in_plain_python
@@ -201,7 +202,7 @@ def leave_plain() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> object:
     """Give a test as many times its limit as the machine is busy when it begins."""
-    longer = settings._replace(timeout=settings.timeout * limits.factor())
+    longer = settings._replace(timeout=settings.timeout * busy())
     return pytest_timeout.pytest_timeout_set_timer(item, longer)
 
 

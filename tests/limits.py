@@ -9,7 +9,7 @@ import os
 import subprocess
 from typing import Any
 
-from whesl.testing.waiting import BUSY
+from whesl.testing.waiting import BUSY, busy
 
 # Seconds: a shorter wait for a process is what its test is about.
 _LONG = 20.0
@@ -22,9 +22,9 @@ def crowd() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-def factor() -> float:
-    """Return how many times as long as on an idle machine something may take now."""
-    return max(float(BUSY), crowd())
+def late(seconds: float) -> float:
+    """Return how long silence has to last to be one: longer where even a living process is late."""
+    return seconds * max(1.0, crowd() / BUSY)
 
 
 def _patient_communicate(
@@ -41,7 +41,7 @@ def _patient_communicate(
             return _communicate(self, input if tries == 0 else None, timeout)
         except subprocess.TimeoutExpired:
             tries += 1
-            if tries >= factor():
+            if tries >= busy():
                 raise
 
 
@@ -54,7 +54,7 @@ def _patient_wait(self: subprocess.Popen[Any], timeout: float | None = None) -> 
             return _wait(self, timeout)
         except subprocess.TimeoutExpired:
             tries += 1
-            if tries >= factor():
+            if tries >= busy():
                 raise
 
 

@@ -7,15 +7,16 @@ import subprocess
 import pytest
 
 from tests import limits
+from whesl.testing.waiting import busy
 
 
 def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit counts as often as there are processes for each core, and three times at least."""
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.setattr("os.getloadavg", lambda: (24.0, 0.0, 0.0))
-    assert limits.factor() == 12
+    assert busy() == 12
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.0, 0.0))
-    assert limits.factor() == 3
+    assert busy() == 3
 
 
 @pytest.mark.costly

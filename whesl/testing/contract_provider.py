@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
 from threading import Thread
 
 import pytest
@@ -20,20 +19,9 @@ from whesl.cloud.providers.port import (
     Provider,
     TokenMismatchError,
 )
-from whesl.testing import waiting
+from whesl.testing.waiting import until
 
 PATIENCE = 60.0
-
-
-def until(condition: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait until a condition holds, at most for some time.
-
-    Args:
-        condition: returns whether the wait is over.
-        what: a description of the condition, for the error.
-        patience: the longest wait, seconds.
-    """
-    waiting.until(condition, what, patience)
 
 
 def request(
@@ -95,7 +83,7 @@ class ProviderContract:
         """An instance is found by its token and its tag, with the values of its request."""
         asked = request()
         started = provider.start(asked)
-        until(lambda: provider.find(asked.token) is not None, "the token finds it")
+        until(lambda: provider.find(asked.token) is not None, "the token finds it", PATIENCE)
         found = provider.find(asked.token)
         assert found is not None and found.id == started.id
         assert (found.workflow, found.kind, found.ends, found.market) == (
@@ -112,11 +100,11 @@ class ProviderContract:
         """To terminate an instance twice, or an unknown one, is no error; its token starts no other one."""
         asked = request()
         started = provider.start(asked)
-        until(lambda: self._state(provider, asked) is InstanceState.RUNNING, "it runs")
+        until(lambda: self._state(provider, asked) is InstanceState.RUNNING, "it runs", PATIENCE)
         provider.terminate([started.id])
         provider.terminate([started.id])
         provider.terminate(["i-00000000000000000"])
-        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended")
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended", PATIENCE)
         again = provider.start(asked)
         assert again.id == started.id and again.state is InstanceState.ENDED
 
@@ -124,14 +112,14 @@ class ProviderContract:
         """An instance ends at its end time without a call of ``terminate``."""
         asked = request(self.shortest)
         provider.start(asked)
-        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended by itself")
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended by itself", PATIENCE)
         assert time.time() >= asked.ends
 
     def test_it_ends_with_its_command(self, provider: Provider) -> None:
         """An instance ends when its command has ended or died, so that it costs nothing more."""
         asked = request(command="kill -9 $$")
         provider.start(asked)
-        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "it has ended with its command")
+        until(lambda: self._state(provider, asked) is InstanceState.ENDED, "its command has ended", PATIENCE)
 
     def test_spot(self, provider: Provider) -> None:
         """A spot instance is reported as a spot instance."""

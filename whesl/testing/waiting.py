@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +13,15 @@ from typing import Any
 LEAST = 0.01
 MOST = 1.5
 PAUSE = 19
-# Factor of the time limit on a busy machine, relative to the time on a machine where nothing else runs.
+# Least factor of a time limit, relative to the time on a machine where nothing else runs.
 BUSY = 3
 # Greatest delay in noticing the end of a long wait, as a fraction of the wait.
 LATE = 0.02
+
+
+def busy() -> float:
+    """Return the factor of a time limit now: the processes for each core, ``BUSY`` at the least."""
+    return max(float(BUSY), os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def looks(patience: float) -> Iterator[None]:
@@ -25,7 +31,7 @@ def looks(patience: float) -> Iterator[None]:
         patience: the time limit on a machine that is not busy, seconds.
     """
     began = now = time.monotonic()
-    while now < began + BUSY * patience:
+    while now < began + busy() * patience:
         before = _spent()
         yield
         time.sleep(min(max(LEAST, PAUSE * (_spent() - before), LATE * (now - began)), MOST))
@@ -48,7 +54,7 @@ def until(
         meanwhile()
         if result := condition():
             return result
-    raise AssertionError(f"did not happen within {BUSY * patience:g} s: {what}")
+    raise AssertionError(f"did not happen within {busy() * patience:g} s: {what}")
 
 
 def _spent() -> float:

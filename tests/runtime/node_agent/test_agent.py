@@ -17,6 +17,7 @@ import msgspec
 import psutil
 import pytest
 
+from tests.limits import late
 from tests.processes import lives
 from tests.waiting import until
 from whesl.managers.resource.port import Allocation, StepRequest
@@ -230,12 +231,13 @@ def test_what_runs_is_stopped_until_it_is_known_whether_its_lease_is_over(node: 
 
 def test_an_agent_stays_however_long_its_job_was_suspended(tmp_path: Path) -> None:
     """Woken after two minutes it left at once, as if nobody had answered it for that long."""
-    node = _Node(tmp_path, 0.5)
+    limit = min(late(0.5), 3.0)
+    node = _Node(tmp_path, limit)
     try:
         halves = node.halves()
         for half in halves:
             half.suspend()
-        time.sleep(6.0)  # it leaves after ten limits
+        time.sleep(12 * limit)  # it leaves after ten limits
         node.leases.receive()  # of before
         for half in halves:
             half.resume()

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.limits import late
 from tests.waiting import until
 from whesl.managers.resource.embedded import daemons, protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -130,6 +131,7 @@ def make_bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeBed]:
             "requeue_delay": 0.0,
             **fields,
         }
+        values["node_timeout"] = late(float(str(values["node_timeout"])))
         directory = tmp_path_factory.mktemp("cluster") / "c"
         beds.append(Bed(directory, Settings(**values)))  # type: ignore[arg-type]  # a test's own keyword arguments
         return beds[-1]

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests import commands
+from tests.limits import late
 from tests.managers.resource.embedded.conftest import Bed, wait_until
 from whesl.managers.resource.embedded.artificial_wait import QueueWait
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -405,7 +406,15 @@ def test_by_hand(tmp_path: Path, bed: Bed) -> None:
     assert "whesl local start" in whesl("queue", code=1)
     assert "not a queue wait" in whesl("start", "--queue-wait", "sometimes", code=2)
     whesl(
-        "start", "--nodes", "2", "--node-timeout", "2", "--partition", "debug:n01:10", "--partition", "main"
+        "start",
+        "--nodes",
+        "2",
+        "--node-timeout",
+        f"{late(2.0):.0f}",
+        "--partition",
+        "debug:n01:10",
+        "--partition",
+        "main",
     )
     try:
         assert "runs already" in whesl("start", code=1)
