@@ -68,7 +68,8 @@ def step(words: str, environ: Mapping[str, str], allocation: Sequence[str], host
     nodelist, count = line.value("nodelist"), line.value("nodes")
     if nodelist is None:
         assert not environ["WHESL_HIDDEN_NODES"], "Slurm chooses from all nodes of the job"
-        return list(allocation[: int(count or len(allocation))])
+        first = int(line.value("relative") or 0)
+        return host_file.split() or list(allocation[first:][: int(count or len(allocation))])
     placed = ranks(nodelist, line.value("distribution"), allocation)
     assert count is None or int(count) == len(set(placed)), said
     return placed

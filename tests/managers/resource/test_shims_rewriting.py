@@ -147,7 +147,10 @@ def test_small_steps_are_slurm_s_choice_without_spares() -> None:
     assert srun("-N1 -n1 --exclusive ./app", NO_SPARES) == "-N1 -n1 --exclusive ./app"
 
 
-@pytest.mark.parametrize("words", ["-N9 ./app", "--nodes=2-9 ./app", "-w nowhere ./app", "-w n01,n09 ./app"])
+@pytest.mark.parametrize(
+    "words",
+    ["-N9 ./app", "--nodes=2-9 ./app", "-w nowhere ./app", "-w n01,n09 ./app", "-x n09 ./app", "-r 7 ./app"],
+)
 def test_what_a_job_never_had_is_slurm_s_to_refuse(words: str) -> None:
     """A step of more nodes than its job has ran on fewer, with status 0."""
     assert srun(words, NO_SPARES) == words

@@ -206,9 +206,9 @@ def placement(
     """
     named = named_nodes(line, environ, read)
     if not (nodes.hidden or nodes.overlap):
-        # What the job never had is refused by Slurm.
+        # The user's choice is Slurm's to take, and to refuse where the job never had such nodes.
         asked = max(map(int, (line.value("nodes") or "0").split("-")))
-        if asked > len(nodes.active) or not set(named or ()) <= set(nodes.active):
+        if asked > len(nodes.active) or named is not None or line.has("exclude", "relative"):
             return None
     exclude = line.value("exclude")
     excluded = frozenset(nodes.translate(_host_list(exclude, read)) if exclude is not None else ())
