@@ -57,9 +57,7 @@ def _show_without_cause(console: Console, diagnosis: Diagnosis) -> None:
         return
     console.print("cause not known", style="bold yellow")
     for file, line in diagnosis.working[:SHOWN]:
-        told = (
-            f"{file}:{line} is a step of work, and the last line: the program was ended from outside, hangs,"
-        )
+        told = f"{file}:{line} is a step of work, and the last line: the program was ended from outside,"
         console.print(told, "hangs, or kept its last output back.", markup=False)
     if not diagnosis.unusual and not diagnosis.working:
         console.print("Nothing that can be told from: the logs are empty, or all their lines are alike.")
