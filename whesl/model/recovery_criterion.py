@@ -20,15 +20,24 @@ a little more or less time and prints another number of lines: what is called re
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import msgspec
+
+Counters: TypeAlias = tuple[tuple[str, int | float], ...]  # names of counters with their numbers
 
 _STEP = re.compile(
     r"\b((?:time|global)[ _-]?step|step|iteration|iter|epoch|cycle|generation|round|frame|batch)s?"
     r"(?: no\.?| number)?\s*[#:=\[(]*\s*(\d{1,15})(?![\w.])",
     re.IGNORECASE,
 )
+# The epoch of Hugging Face's Trainer: 'epoch': 0.12.
+_EPOCH = re.compile(r"""\b(epoch)['"]?\s*[:=]\s*['"]?(\d{1,9}\.\d{1,9})(?![\w.])""")
+# Bars of tqdm and Keras: 40%|████      | 4/10 [00:01<00:02, 3.0it/s], 4/10 [===>......] - ETA: 2s.
+_BAR = re.compile(r"(?<![\w./])(\d{1,15})/(\d{1,15}) \[")
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 # Lines that name a step other than the present one.
 _UNSTEADY = re.compile(r"\b(?:error|fail|fatal|abort|retry|max|total|resum|restor|restart)", re.IGNORECASE)
 LONGER = 1.25
@@ -51,7 +60,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    steps: tuple[tuple[str, int], ...] = ()
+    steps: Counters = ()
     checkpoint: int = 0
 
 
@@ -65,7 +74,7 @@ class Furthest(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    steps: tuple[tuple[tuple[str, int], ...], ...] = ()
+    steps: tuple[Counters, ...] = ()
     checkpoint: int = 0
 
     def passed_by(self, now: Reach) -> bool:
@@ -135,7 +144,7 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
     return ""
 
 
-def last_steps(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
+def last_steps(lines: Sequence[str]) -> Counters:
     """Return the counters of a program's work in its output, the outer ones first: names and last numbers.
 
     A counter that is printed more seldom than another one is the outer one; in the same lines the first is.
@@ -143,26 +152,30 @@ def last_steps(lines: Sequence[str]) -> tuple[tuple[str, int], ...]:
     Args:
         lines: the last lines of the output.
     """
-    times: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for line in lines:
+    times: Counter[str] = Counter()
+    last: dict[str, int | float] = {}
+    full: dict[str, int] = {}  # the last number of each bar
+    for line in _COLOUR.sub("", "\n".join(lines)).splitlines():  # a bar is written over by a carriage return
         if len(line) < 400 and not _UNSTEADY.search(line):
-            for found in _STEP.finditer(line):
-                name = found[1].lower()
-                times[name] = times.get(name, 0) + 1
-                last[name] = int(found[2])
+            counted = [(found[1].lower(), found[2]) for found in _STEP.finditer(line)]
+            counted += [(found[1], found[2]) for found in _EPOCH.finditer(line)]
+            bars = [(f"step (of {bar[2]})", bar[1], bar[2]) for bar in _BAR.finditer(line)]
+            full |= {name: int(number) for name, _, number in bars}
+            for name, number in (*counted, *(bar[:2] for bar in bars)):
+                times[name] += 1
+                last[name] = float(number) if "." in number else int(number)
+    # A full bar, such as one of files that were loaded, is the same in each attempt.
+    times = Counter({name: count for name, count in times.items() if last[name] != full.get(name)})
     return tuple((name, last[name]) for name in sorted(times, key=times.__getitem__))
 
 
-def _both(
-    now: tuple[tuple[str, int], ...], before: tuple[tuple[str, int], ...]
-) -> list[tuple[str, int, int]]:
+def _both(now: Counters, before: Counters) -> list[tuple[str, int | float, int | float]]:
     """Return the counters that both attempts have, the outer ones first: name, new number, old number."""
     old = dict(before)
     return [(name, number, old[name]) for name, number in now if name in old]
 
 
-def _risen(both: list[tuple[str, int, int]]) -> tuple[str, int, int] | None:
+def _risen(both: list[tuple[str, int | float, int | float]]) -> tuple[str, int | float, int | float] | None:
     """Return the outermost counter with another number, if the number has risen."""
     differs = next((each for each in both if each[1] != each[2]), None)
     return differs if differs is not None and differs[1] > differs[2] else None

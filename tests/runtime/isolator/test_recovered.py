@@ -102,12 +102,21 @@ def test_what_is_past(failed: Reach, kinds: tuple[str, ...], now: Reach, past: b
         ("[n01] Time step = 7", ("time step", 7)),
         ("Epoch 3/90 loss 0.5", ("epoch", 3)),
         ("ITERATION #   44", ("iteration", 44)),
+        ("{'loss': 2.1, 'learning_rate': 4.9e-05, 'epoch': 0.12}", ("epoch", 0.12)),
+        ("{'loss': '2.1', 'epoch': '0.12'}", ("epoch", 0.12)),
+        (
+            "load: 100%|███| 4/4 [00:01<00:00]\n 4%|█  | 4/90 [00:01<00:20]\r 5%|█  | 5/90 [",
+            ("step (of 90)", 5),
+        ),
+        ("12/90 [==>......] - ETA: 9s - loss: 0.5", ("step (of 90)", 12)),
+        ("INFO - \x1b[31mglobal_step: \x1b[32m 10\x1b[39m loss: 8.1", ("global_step", 10)),
+        ("time step: 0.002", None),
         ("a stepper 3", None),
         ("step 0.5 of the integrator", None),
         ("error in step 13", None),
     ],
 )
-def test_steps_as_programs_print_them(line: str, step: tuple[str, int] | None) -> None:
+def test_steps_as_programs_print_them(line: str, step: tuple[str, float] | None) -> None:
     found = dict(last_steps(["step 1", line, "nothing"]))
     assert found == dict([("step", 1), *([step] if step else [])])
 
@@ -118,6 +127,7 @@ def test_steps_as_programs_print_them(line: str, step: tuple[str, int] | None) -
         ("Epoch {0}/9", "  step {1}: loss 3"),
         ("Epoch {0} step {1}",),
         ("generation {0} begins", "batch {1}", "batch {1} is done"),
+        ("Epoch {0}:  10%|█  | {1}/9 [00:01<00:09, 1.0it/s, v_num=0]",),
     ],
 )
 def test_of_nested_counters_the_outer_one_comes_first(form: tuple[str, ...]) -> None:
