@@ -66,7 +66,6 @@ class Bars(Progress):
                 self._bars.stop()
 
     def note(self, text: str) -> None:
-        """Print a line that stays above the bars."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -114,7 +114,6 @@ class Ec2Provider(TellsLimits, Provider):
         self._client = client or client_of("ec2", settings.region, settings.endpoint)
 
     def start(self, request: InstanceRequest) -> Instance:
-        """Start an instance once for a token."""
         with _explained("the instance was not started", starting=True):
             answer = self._client.run_instances(**self._arguments(request))
         started = self._instance(answer["Instances"][0])
@@ -126,7 +125,6 @@ class Ec2Provider(TellsLimits, Provider):
         return seen[0] if seen else started
 
     def instances(self, workflow: str) -> list[Instance]:
-        """Return a workflow's instances by their tag."""
         return self._described(Filters=[{"Name": f"tag:{TAG_WORKFLOW}", "Values": [workflow]}])
 
     def find(self, token: str) -> Instance | None:
@@ -147,7 +145,6 @@ class Ec2Provider(TellsLimits, Provider):
                 continue
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:

@@ -100,7 +100,6 @@ class SchedulerSide(Side):
             self._scheduler.try_request(self._request("trial", "trial", seconds, seconds))
 
     def start(self, asked: ExecutorAsked) -> str:
-        """Submit an executor's job, only once for the executor's id."""
         limit = asked.seconds if self.domain is Domain.HPC else max(60.0, asked.ends - time.time())
         name = f"{asked.stage}-{asked.id[-6:]}"
         return self._scheduler.submit(self._request(asked.id, name, asked.seconds, limit))
@@ -169,7 +168,6 @@ class ProviderSide(Side):
         """Do nothing, since a cloud refuses only real requests."""
 
     def start(self, asked: ExecutorAsked) -> str:
-        """Start an executor's instance, only once for the executor's id."""
         market = Market.SPOT if asked.spot else Market.ON_DEMAND
         command = self._command.format(executor=asked.id, ends=int(asked.ends - BEFORE_END))
         request = InstanceRequest(
@@ -227,7 +225,6 @@ class ProviderSide(Side):
             self._provider.terminate([handle])
 
     def close(self) -> None:
-        """Close the provider."""
         self._provider.close()
 
 

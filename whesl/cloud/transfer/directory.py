@@ -36,7 +36,6 @@ class DirectoryStore(Store):
         return self._copied(path, target, expected)
 
     def digest(self, name: str) -> Digest | None:
-        """Return a file's size and checksum."""
         try:
             return digest_of(self.path(name))
         except FileNotFoundError:
@@ -55,7 +54,6 @@ class DirectoryStore(Store):
             raise CouldNotObserveError(f"{path} cannot be written: {error.strerror}") from None
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the contents of the small files in a directory."""
         found = {}
         directory = self.path(prefix)
         try:
@@ -67,12 +65,10 @@ class DirectoryStore(Store):
         return found
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove files."""
         for name in names:
             self.path(name).unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Remove unfinished copies."""
         for path in self.root.rglob(f"{_UNFINISHED}*"):
             path.unlink(missing_ok=True)
 

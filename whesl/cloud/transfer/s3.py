@@ -118,7 +118,6 @@ class S3Store(Store):
             self._put(self._key(name), content, digest)
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
-        """Return the contents of the small objects directly below a prefix."""
         found = {}
         below = f"{self._key(prefix)}/"
         with self._explained(f"{self.name}/{prefix} cannot be listed"):
@@ -133,7 +132,6 @@ class S3Store(Store):
         return found
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove objects."""
         with self._explained(f"objects of {self.name} cannot be removed"):
             for name in names:
                 self._client.delete_object(Bucket=self._bucket, Key=self._key(name))

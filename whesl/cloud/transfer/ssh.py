@@ -133,12 +133,10 @@ class SshStore(Store):
         return found
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove files."""
         if names:
             self.run("rm -f -- " + shlex.join(self.path(name) for name in names))
 
     def tidy(self) -> None:
-        """Remove unfinished copies."""
         root = shlex.quote(self._root)
         self.run(f"test ! -d {root} || find {root} -depth -type d -name {_PARTIAL} -exec rm -rf {{}} +")
 

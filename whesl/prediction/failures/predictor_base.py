@@ -35,7 +35,6 @@ class ArrayPredictor(Predictor, ABC):
 
     @property
     def name(self) -> str:
-        """The predictor's name with its parameters, as in tables of results."""
         return self._name
 
     @abstractmethod
@@ -70,7 +69,6 @@ class ArrayPredictor(Predictor, ABC):
         return self.as_arrays()
 
     def compiled(self) -> Compiled:
-        """Return the predictor as arrays, for functions that numba compiles."""
         return self._arrays
 
     def checked(

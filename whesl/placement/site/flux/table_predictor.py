@@ -55,5 +55,4 @@ class Published(ArrayPredictor):
         return self
 
     def at_threshold(self, threshold: float) -> Published:
-        """Return a copy of the predictor with another threshold of ``will_fail``, from 0 to 1."""
         return Published(self.table, threshold)
