@@ -124,7 +124,8 @@ def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedSc
 
 def _located(script: str, directory: str) -> str:
     """Return a script's path where sbatch looks for it: the job's directory, then PATH (proc_args.c)."""
-    places = (directory, *os.environ.get("PATH", "").split(os.pathsep)) if script[:1] not in "./" else ()
+    own = str(Path(directory).absolute()) if directory else ""
+    places = (own, *os.environ.get("PATH", "").split(os.pathsep)) if script[:1] not in "./" else ()
     paths = (os.path.join(place, script) for place in places)  # noqa: PTH118 - the name stays as it is
     return next((path for path in paths if os.access(path, os.R_OK)), script)
 
