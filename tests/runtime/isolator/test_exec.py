@@ -116,7 +116,7 @@ def test_a_pipe_that_somebody_made_non_blocking_loses_nothing(bench: Bench) -> N
     assert child.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", alike(["<&- >&- 2>&-", "<&-", ">&-", "2>&-"]))
 def test_closed_streams_are_as_empty_ones(bench: Bench, closed: str) -> None:
     mark = bench.place / "done"
     program = f"{sys.executable} -m whesl exec --task-dir {bench.directory.path} --no-coordinator"

@@ -173,6 +173,7 @@ def test_a_lease_fences_what_sheds_its_environment(
     made.end()
 
 
+@pytest.mark.variant  # the test below has a site that asks for the same
 def test_a_script_that_asks_srun_to_pass_no_limits_on(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:

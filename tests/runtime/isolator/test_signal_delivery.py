@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.runtime.isolator.bench import Bench, bench, until
 from whesl.managers.workflow import script_wrapping
 from whesl.runtime.isolator.launch import signal_delivery
@@ -124,7 +125,7 @@ def test_a_signal_to_everybody_is_passed_on_to_nobody(bench: Bench) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", alike([1, 2]))
 @pytest.mark.parametrize("way", ["exec", "observe", "script"])
 def test_every_attempt_ignores_and_blocks_what_its_caller_does(bench: Bench, way: str, seed: int) -> None:
     """``nohup whesl exec CMD``: SIGHUP ended CMD; ``trap '' PIPE`` was lost, as were blocked signals."""
@@ -257,7 +258,7 @@ def test_who_was_sent_a_signal_is_known_without_a_wait(monkeypatch: pytest.Monke
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("early", [0.0, 0.02, 0.05, 0.1])
+@pytest.mark.parametrize("early", alike([0.0, 0.05, 0.02, 0.1], run=2))
 def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, early: float) -> None:
     """It had ended what stood around the program, or nobody heard of it."""
     script = bench.place / "job.sh"
@@ -291,7 +292,7 @@ def test_whesl_exec_returns_a_status_that_only_looks_like_a_signal(bench: Bench)
     assert bench.run("sh", "-c", "exit 143")[0] == 143
 
 
-@pytest.mark.parametrize("takes", ["sigwait([15])", "sigtimedwait([15], 60)", "sigpending()"])
+@pytest.mark.parametrize("takes", alike(["sigwait([15])", "sigtimedwait([15], 60)", "sigpending()"]))
 def test_a_program_that_blocks_a_signal_and_takes_it_ends_by_itself(bench: Bench, takes: str) -> None:
     """The program ended with 5 after ``sigwait``, and ``whesl exec`` died of the signal."""
     text = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [15]); open('ready', 'w')"
