@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.runtime.diagnose.corpus.recipe import TRACE
 from tests.runtime.diagnose.corpus.survived import WAYS, dead, well
 from tests.runtime.diagnose.logs import told, why
 from whesl.runtime.diagnose.vocabulary import Outcome
@@ -24,3 +25,11 @@ def test_a_job_that_died_of_something_else(way: str) -> None:
         log = dead(f"{way} {n}", way)
         cls, line = told(log.text)
         assert cls == log.cls or line in log.deadly, log.text
+
+
+@pytest.mark.parametrize("end", ["mesher: Finished simulation: exit code 0.", "regrid finished, exit 0"])
+def test_a_status_of_zero_outweighs_an_exception_before_it_and_none_behind_it(end: str) -> None:
+    raised = "\n".join([*TRACE, "tornado.iostream.StreamClosedError: Stream is closed\n"])
+    assert why(f"the grid is read\n{raised}{end}\n").outcome is Outcome.ENDED_WELL
+    assert why(f"the grid is read\n{end}\n{raised}").outcome is Outcome.FAILED
+    assert why(f"the grid is read\n{raised}{end.replace('0', '1')}\n").outcome is Outcome.FAILED
