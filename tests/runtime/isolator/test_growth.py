@@ -84,9 +84,9 @@ def test_a_second_job_is_like_the_first_on_other_nodes() -> None:
 @pytest.mark.parametrize(
     ("parameters", "version", "changeable", "why"),
     [
-        ("bf_interval=1,permit_job_expansion", "24.11.7", True, ""),
+        ("bf_interval=1,permit_job_expansion", "25.05.8", True, ""),
         ("bf_interval=1", "22.05.8", True, "lacks permit_job_expansion"),
-        ("permit_job_expansion", "25.05.8", True, "may die of that"),
+        ("permit_job_expansion", "25.11.7", True, "may die of that"),
         ("permit_job_expansion", "22.05.8", False, "without slurmdbd"),
     ],
 )

@@ -25,11 +25,14 @@ class Ability(Enum):
         (24, 11),
         "a job that has lost, given back or got a node takes changes without slurmdbd, too",
     )
-    MERGE_MAY_KILL = (25, 5), "slurmctld may die when a job gets the nodes of a second one: 25.11.7 died"
     BLOCKS_SIGCHLD = (
         (25, 5),
         "scripts start with SIGCHLD blocked, so `wait` in a script of dash never ends (25.11.1 mends it)",
         (25, 11),
+    )
+    MERGE_MAY_KILL = (
+        (25, 11),
+        "slurmctld dies when a job gets the nodes of a second one, and either has no licenses",
     )
     KILLED_STEP_ENDS_HETJOB = (
         (25, 11),
