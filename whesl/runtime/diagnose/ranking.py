@@ -219,7 +219,9 @@ class _Weighing:
             return accounting.state == "COMPLETED" and not accounting.status
         if not self._life.ends:
             return not told and self._all_steps_done
-        return any(all(map(partial(self._outweighs, end), told)) for end in self._life.ends)
+        return not self._one_is_without_end and any(
+            all(map(partial(self._outweighs, end), told)) for end in self._life.ends
+        )
 
     def _outweighs(self, end: Finding, candidate: Candidate) -> bool:
         """Whether a good end outweighs a candidate for the cause."""
@@ -244,6 +246,13 @@ class _Weighing:
         if unsolved and sure < _CHECKED and words("unsolved").search(finding.text):
             return False
         return candidate.score <= sure or (sure >= _OWN_END and self._life.lived_until(end, finding))
+
+    @cached_property
+    def _one_is_without_end(self) -> bool:
+        """Whether a log shows work and no good end, and several other logs of the job show both."""
+        working = {step.number for step in self._observed.progress}
+        ended = working & {end.number for end in self._life.ends}
+        return len(ended) > 1 and ended != working
 
     @cached_property
     def _all_steps_done(self) -> bool:
