@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import subprocess
@@ -13,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 import msgspec
+
+from whesl.managers.resource import command_call
 
 COMMAND_LIMIT = 2.0
 # Seconds for a probe's work beside its commands, since a dead file system never answers.
@@ -113,8 +114,7 @@ def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | 
     try:
         output, error_output = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        command_call.send_group(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=0.5)
         return Answer(status=None, late=True, error=f"{command[0]} did not answer within {limit:g} s")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -61,6 +63,28 @@ def end(process: subprocess.Popen[Any], grace: float) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal to a process; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process's id.
+        number: the signal's number.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def send_group(pid: int, number: int) -> None:
+    """Send a signal to a process group; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process group's id.
+        number: the signal's number.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
 
 
 def call(

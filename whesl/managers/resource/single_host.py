@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.port import AllocationInfo, Step, StepRequest
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import NodeState
@@ -33,8 +33,7 @@ class HostStep:
         """Send a signal to every task that has not ended, and to its process group."""
         for task in self._tasks:
             if task.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(task.pid, signum)
+                command_call.send_group(task.pid, signum)
 
 
 class HostAllocation:

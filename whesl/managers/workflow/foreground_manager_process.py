@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.managers.resource import manager_table
+from whesl.managers.resource import command_call, manager_table
 from whesl.managers.workflow.managers_without_workspaces import WithoutWorkspaces
 from whesl.managers.workflow.port import RunPlan
 from whesl.managers.workflow.submission import unwrapped_jobs
@@ -78,9 +78,8 @@ class Foreground:
         self._process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            if self._process.poll() is None:
-                os.killpg(self._process.pid, number)
+        if self._process.poll() is None:
+            command_call.send_group(self._process.pid, number)
 
 
 def refuse_unwrapped(manager: str, plan: RunPlan, *commands: str) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import daemons, process_lookup
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import TransientError
@@ -35,7 +36,7 @@ def kill(cluster: Cluster, node: str, instance: str, spared: set[int]) -> None:
         process_lookup.crash(cluster.path, node, daemons.node_pid(cluster, node))
         left = _marked(instance) - spared - {os.getpid()}
         for pid in left:
-            process_lookup.send(pid, signal.SIGKILL)
+            command_call.send(pid, signal.SIGKILL)
         quiet = 0 if left else quiet + 1
         if time.monotonic() > limit:
             raise TransientError(f"processes of the instance {instance} do not die")

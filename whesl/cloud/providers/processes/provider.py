@@ -25,7 +25,8 @@ from whesl.cloud.providers.port import (
 from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.managers.resource.embedded import daemons, process_lookup
+from whesl.managers.resource import command_call
+from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.environment import cleaned
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
@@ -146,7 +147,7 @@ class ProcessProvider:
         """End the embedded cluster's server; instances continue to their end time."""
         server = daemons.server_pid(self.cluster)
         if server is not None:
-            process_lookup.send(server, signal.SIGTERM)
+            command_call.send(server, signal.SIGTERM)
 
     def _places(self) -> list[Path]:
         return sorted(path.parent for path in self._instances.glob("*/request.json"))

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.channel import ChannelClosedError
 from whesl.managers.resource.embedded.cluster_directory import PATIENCE, Cluster
@@ -267,8 +268,7 @@ class LocalAllocation:
         if not isinstance(step, LocalStep):
             raise UsageError(f"not a step of the local resource manager: {step!r}")
         if signum == signals.SIGKILL:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(step.pid, signals.SIGKILL)
+            command_call.send_group(step.pid, signals.SIGKILL)
         elif step.poll() is not None:
             return
         message = protocol.SignalToken(token=step.token, number=signum)

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.files import file_retry
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import process_lookup, protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.environment import cleaned
@@ -158,7 +159,7 @@ def stop(cluster: Cluster) -> None:
         cluster.call(protocol.Shutdown(), patience=0.2)
     server = server_pid(cluster)
     if server is not None:
-        process_lookup.send(server, signal.SIGTERM)
+        command_call.send(server, signal.SIGTERM)
     for name in settings.nodes:
         kill_node(cluster, name)
     process_lookup.until(lambda: server_pid(cluster) is None, START_TIMEOUT, "the server does not end")

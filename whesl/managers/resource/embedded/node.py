@@ -22,6 +22,7 @@ import uuid
 from collections.abc import Callable
 
 from whesl.files import file_retry
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import process_lookup, protocol
 from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError, watch_writing
 from whesl.managers.resource.embedded.cluster_directory import SERVER, Cluster
@@ -190,8 +191,8 @@ class NodeDaemon:
         if message.note and left:
             self._announce(incarnation, message.note)
         for pid in left:
-            process_lookup.send(pid, signal.SIGCONT)
-            process_lookup.send(pid, signal.SIGTERM)
+            command_call.send(pid, signal.SIGCONT)
+            command_call.send(pid, signal.SIGTERM)
         self._ending[incarnation] = time.monotonic() + message.grace
         self._clear(incarnation)
 
@@ -212,7 +213,7 @@ class NodeDaemon:
         for incarnation, deadline in list(self._ending.items()):
             if now >= deadline:
                 for pid in self._runner.of_job(incarnation):
-                    process_lookup.send(pid, signal.SIGKILL)
+                    command_call.send(pid, signal.SIGKILL)
             self._clear(incarnation)
 
     def _clear(self, incarnation: Incarnation) -> None:
@@ -233,7 +234,7 @@ class NodeDaemon:
         if not self._incarnations:
             # Without a job on this node, every process left is a stray that hid its descent and environment.
             for pid in process_lookup.descendants(process_lookup.children(os.getpid())):
-                process_lookup.send(pid, signal.SIGKILL)
+                command_call.send(pid, signal.SIGKILL)
         self._report("cleared", job, restart)
 
     def _signal_tasks(self, message: SignalTasks) -> None:
@@ -241,7 +242,7 @@ class NodeDaemon:
         script = self._scripts.get(incarnation)
         if message.batch and script is not None:
             # As in Slurm, ``batch`` alone signals the shell, not the commands that the shell runs.
-            (process_lookup.send_group if message.steps else process_lookup.send)(script.pid, message.number)
+            (command_call.send_group if message.steps else command_call.send)(script.pid, message.number)
         if not message.steps:
             return
         for step in list(self._steps.values()):
@@ -317,7 +318,7 @@ class NodeDaemon:
     def _finish_step(self, step: LocalStep) -> None:
         """End a step after its last task: kill its other processes and report its end."""
         for pid in self._runner.of_job(step.incarnation, batch=False, step=step.launch.step):
-            process_lookup.send(pid, signal.SIGKILL)
+            command_call.send(pid, signal.SIGKILL)
         del self._steps[step.key]
         step.send(protocol.StepDone())
         self._report("step-ended", *step.key, code=step.code)

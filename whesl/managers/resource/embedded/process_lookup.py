@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded.environment import CLUSTER, NODE
 from whesl.model.errors import TransientError
 from whesl.runtime.locking import procfs
@@ -88,28 +88,6 @@ def descendants(roots: Iterable[int]) -> list[int]:
     return list(found)
 
 
-def send(pid: int, number: int) -> None:
-    """Send a signal to a process; one that has ended or belongs to another user is no error.
-
-    Args:
-        pid: the process's id.
-        number: the signal's number.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
-def send_group(pid: int, number: int) -> None:
-    """Send a signal to a process group; one that has ended or belongs to another user is no error.
-
-    Args:
-        pid: the process group's id.
-        number: the signal's number.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)
-
-
 def become_subreaper() -> None:
     """Let orphans below this process become its children, so that descent finds all processes of a node.
 
@@ -157,19 +135,19 @@ def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0
     Raises TransientError when a process does not die in time.
     """
     if daemon is not None:
-        send(daemon, signal.SIGSTOP)
+        command_call.send(daemon, signal.SIGSTOP)
     killed: set[int] = set()
 
     def kill_rest() -> bool:
         left = of_node(cluster, node, daemon)
         for pid in left:
-            send(pid, signal.SIGKILL)
+            command_call.send(pid, signal.SIGKILL)
         killed.update(left)
         return not left
 
     until(kill_rest, patience, f"processes of {node} do not die")
     if daemon is not None:
-        send(daemon, signal.SIGKILL)
+        command_call.send(daemon, signal.SIGKILL)
         killed.add(daemon)
         last = daemon
         until(lambda: not ((left := look(last)) and left.state not in "ZX"), patience, f"{node} does not die")
@@ -188,7 +166,7 @@ def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> N
         daemon: process id of the node's daemon.
         patience: seconds in which all processes have to stop.
     """
-    send(daemon, signal.SIGSTOP)
+    command_call.send(daemon, signal.SIGSTOP)
     told: set[int] = set()
 
     def stopped() -> bool:
@@ -199,7 +177,7 @@ def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> N
             if (p := look(pid)) and p.state not in ("TtZXD" if pid in told else "TtZX")
         ]
         for pid in running:
-            send(pid, signal.SIGSTOP)
+            command_call.send(pid, signal.SIGSTOP)
         told.update(running)
         return not running
 
@@ -215,8 +193,8 @@ def thaw(cluster: str, node: str, daemon: int) -> None:
         daemon: process id of the node's daemon.
     """
     for pid in of_node(cluster, node, daemon):
-        send(pid, signal.SIGCONT)
-    send(daemon, signal.SIGCONT)
+        command_call.send(pid, signal.SIGCONT)
+    command_call.send(daemon, signal.SIGCONT)
 
 
 def until(done: Callable[[], bool], patience: float, complaint: str) -> None:

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import process_lookup, protocol
 from whesl.managers.resource.embedded.channel import Channel, restored
 from whesl.managers.resource.embedded.environment import STEP, of_task
@@ -322,10 +323,10 @@ class Runner:
             number: the signal's number.
         """
         for task in list(step.tasks.values()):
-            process_lookup.send_group(task.pid, number)
+            command_call.send_group(task.pid, number)
         if number == signal.SIGKILL:
             for pid in self.of_job(step.incarnation, batch=False, step=step.launch.step):
-                process_lookup.send(pid, number)
+                command_call.send(pid, number)
 
 
 def _start(

@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whesl.managers.resource import flux_instance_owner
+from whesl.managers.resource import command_call, flux_instance_owner
 from whesl.managers.resource.flux import flux_command_output
 from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
@@ -166,8 +166,7 @@ class FluxAllocation:
             return
         if signum == signals.SIGKILL:
             # ``flux exec`` is killed first, so that it starts no process while the nodes are searched.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(step.pid, signals.SIGKILL)
+            command_call.send_group(step.pid, signals.SIGKILL)
         self._background.append(start(signal_command(step, signum), self._environ, "flux"))
 
     def step_places(self) -> list[StepPlace]:

@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from whesl.managers.resource import command_call
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 LOG = logging.getLogger(__name__)
@@ -329,8 +330,7 @@ class Bridge:
         life.ended = True
         # The program's process group is killed before the wait, after which its id may be reused.
         if life.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(life.process.pid, signal.SIGKILL)
+            command_call.send_group(life.process.pid, signal.SIGKILL)
         life.process.wait()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import signal as signals
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.files import file_retry
+from whesl.managers.resource import command_call
 from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES, JOB, told
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
@@ -118,8 +118,7 @@ class PbsAllocation(ForbidsRequeue, Suspendable, Allocation):
             return
         if signum == signals.SIGKILL:
             # The local process is killed first, so that it starts no task after the search of the nodes.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(step.pid, signals.SIGKILL)
+            command_call.send_group(step.pid, signals.SIGKILL)
         command = signal_command(step, signum, self._read())
         self._background.append(start(command, self._environ, "the signal"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
@@ -12,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.job_growth_port import Grows, Growth
 from whesl.managers.resource.job_step_process import start
 from whesl.managers.resource.port import (
@@ -140,13 +140,11 @@ class SlurmAllocation(
         if signum == signals.SIGKILL:
             # A living srun would wait for a lost node until Slurm gives the node up. A dead srun creates no
             # further step, so the second look finds a step that the first look came too early for.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(step.pid, signals.SIGKILL)
+            command_call.send_group(step.pid, signals.SIGKILL)
             if not found and unseen is None:
                 self._cancel(step, signum)
         elif not found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(step.pid, signum)
+            command_call.send(step.pid, signum)
         if unseen is not None:
             raise unseen
 
