@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.embedded import process_lookup
 from whesl.managers.resource.embedded.process_lookup import Process
 from whesl.model.errors import TransientError
@@ -35,7 +36,7 @@ def test_what_waits_in_the_kernel_for_a_stopped_child_counts_as_stopped(
     node = Node(stubborn=stubborn)
     monkeypatch.setattr(process_lookup, "of_node", lambda *_: list(node.states))
     monkeypatch.setattr(process_lookup, "look", node.look)
-    monkeypatch.setattr(process_lookup, "send", node.send)
+    monkeypatch.setattr(command_call, "send", node.send)
     if stubborn:
         with pytest.raises(TransientError, match="do not stop"):
             process_lookup.freeze("cluster", "n02", 9, patience=0.1)
