@@ -54,6 +54,7 @@ _HARMFUL = {lines.printed, lines.ends_torchrun, timers.kept_going, timers.stands
 STEPS: tuple[StepCheck, ...] = (
     recoveries.undone,
     recoveries.past_the_launchers,
+    recoveries.meets_on_its_own_host,
     recoveries.fewer_than_asked,
     recoveries.no_more_than_before,
     recoveries.other_file_system,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator
@@ -18,11 +19,16 @@ from whesl.doctor.job_script.script import OF_NODE, JobScript, Unfit, inner, val
 from whesl.language.spec import Entity, Operation, RecoveryStep, ResourceKind
 from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.launcher_shims.launcher_options import parse_srun
+from whesl.managers.resource.launcher_shims.replaced_node_mentions import OWN_HOST
 
 _SYSTEM = re.compile(r"/(?:usr|bin|opt|dev|proc|etc|tmp|sys|var)/")
 _TESTS = re.compile(r"(?:\[\[?|test)\s+(?:!\s+)?-[efs]\s+\"?([\w./-]+)\"?")
 _ASKED_FOR = re.compile(r"--?[\w-]*(?:request|trigger|stop-file|signal-file)[\w-]*[= ]+([\w./-]+)")
 _TRAPS = re.compile(r"\btrap\b|\bsource\b|\beval\b|^\s*\. ", re.MULTILINE)
+# Variables and options that tell ranks where they meet.
+_MEETING = re.compile(
+    r"(?i)-*(?:\w*[-_])?(?:master|head|rdzv|rendezvous|coordinator|main_process|init_method)"
+)
 _MOST = 50  # times its limit that a job is hardly given
 _MANAGERS = ((r"^#PBS ", "PBS"), (r"^#\s?flux: ", "Flux"))
 _SIZES = {"": 1, "M": 1, "G": 1024, "T": 1024 * 1024}
@@ -84,6 +90,22 @@ def past_the_launchers(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]
         if set_anew and script.nodes > 1:
             message = f"{set_anew[:40]} hides WHESL's srun and mpirun, which leave the replaced node out"
             yield Unfit("ESL096", message, "write PATH=...:$PATH", step.span, step.operation)
+
+
+def meets_on_its_own_host(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:
+    """Find ranks that are told to meet on the script's host, which no rank has once it is replaced."""
+    if (step.resource, step.operation) != (ResourceKind.NODE, Operation.REPLACE) or script.nodes < 2:
+        return
+    for each in script.always:
+        words = [word for before, word in itertools.pairwise(("", *each.words)) if before != "-c"]
+        told = OWN_HOST.search(" ".join((*each.variables, *words)))
+        if told is not None and _MEETING.match(told[0]):
+            message = (
+                f"{told[0].strip()} stays the script's host, and no rank is there once this node is replaced"
+            )
+            hint = '$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) is the first node in use'
+            yield Unfit("ESL096", message, hint, step.span, step.operation)
+            return
 
 
 def fewer_than_asked(script: JobScript, step: RecoveryStep) -> Iterator[Unfit]:

@@ -23,7 +23,7 @@ _OWN = re.compile(r"(WHESL|SLURM|SLURMD|FLUX|SSH|PMI|PMIX|OMPI|PRTE)_\w+|HOST|HO
 # Variables that srun sets in its steps to its own host, which is the script's host.
 _LAUNCHER = re.compile(r"SLURM_(?:LAUNCH_NODE_IPADDR|SRUN_COMM_HOST)")
 # An assignment of the script's own host: MASTER_ADDR=$(hostname), --master_addr $SLURMD_NODENAME.
-_HERE = re.compile(
+OWN_HOST = re.compile(
     r"""(?:\w+=|--?[\w-]+[=\x20])["']?
         (?:\$\(\s*hostname\b[^)]*\)|`\s*hostname\b[^`]*`|\$\{?(?:HOSTNAME|SLURMD_NODENAME|SLURM_TOPOLOGY_ADDR)\b\}?)""",
     re.VERBOSE,
@@ -77,7 +77,7 @@ def mentions(
     if not swapped:
         return ()
     words = "\n".join((*command, script.decode(errors="replace"))) if script_host in swapped else ""
-    told_here = (*_LAUNCHER.findall(words), *_HERE.findall(words))
+    told_here = (*_LAUNCHER.findall(words), *OWN_HOST.findall(words))
     launcher = [f"{name} ({script_host})" for name in dict.fromkeys(told_here)]
     # A node's name means the host alone, before a domain, and after a scheme or a user (tcp://n01:29500). In
     # a path it means a directory.
