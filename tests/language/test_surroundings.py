@@ -226,6 +226,15 @@ def test_rules_that_end_torchrun_before_it_restarts(place: Path, capsys: pytest.
     for line in ("torchrun --max-restarts 0 train.py", "# torchrun --max-restarts 3 train.py"):
         (place / "run.sh").write_text(f"#!/bin/bash\nsrun {line}\n")
         assert check(place, capsys, rule, *options) == []
+    for script in (
+        "export PET_MAX_RESTARTS=3\nsrun torchrun train.py",
+        "R=3\nsrun torchrun --max-restarts $R a.py",
+        "R=${R:-3}\ntorchrun --max-restarts=${R} a.py",
+    ):
+        (place / "run.sh").write_text(f"#!/bin/bash\n{script}\n")
+        assert [each["code"] for each in check(place, capsys, rule, *options)] == ["ESL089"], script
+    (place / "run.sh").write_text("#!/bin/bash\nsrun torchrun --max-restarts $R train.py\n")
+    assert check(place, capsys, rule, *options) == [], "the number is not known"
     (place / "run.sh").write_text("#!/bin/bash\nsrun torchrun --nnodes 2 --max_restarts 1 train.py\n")
     last = f'{DETECT}MATCH "ChildFailedError:$" output\n{RECOVER}JOB JOB.REPLACE'
     assert [each["code"] for each in check(place, capsys, rule, *options)] == ["ESL089"]

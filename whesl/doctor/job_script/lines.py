@@ -19,8 +19,10 @@ from whesl.language.pattern_and_stream_records import Pattern, Stream
 # Settings by which a shell prints each command before it runs it.
 _TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
 _SHELL = "the script's shell"
-# Options by which torchrun restarts its workers itself, and lines that are printed before that.
-_TORCHRUN = re.compile(r"^[^#\n]*--max[-_]restarts[= ]+[\"']?([1-9]\d*)", re.MULTILINE)
+# By what torchrun restarts its workers itself: a number, or a variable. Below, what is printed before that.
+_TORCHRUN = re.compile(
+    r"^[^#\n]*(?:--max[-_]restarts[= ]+|\bPET_MAX_RESTARTS=)[\"']?(?:([1-9]\d*)|\$\{?(\w+))", re.MULTILINE
+)
 _PAIR = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537]"
 _WORKERS_LINES = (
     "elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15) of binary: python",
@@ -74,16 +76,25 @@ def printed(script: JobScript, watch: Watch) -> Iterator[Unfit]:
 
 def ends_torchrun(script: JobScript, watch: Watch) -> Iterator[Unfit]:
     """Find patterns in lines that are printed before torchrun itself restarts its workers."""
-    restarts, alone = _TORCHRUN.search(script.text), watch.detection.one_line()
-    for pattern in alone.patterns if restarts is not None and alone is not None else ():
-        if restarts is not None and any(found_in(pattern, line) for line in _WORKERS_LINES):
-            times = f"{restarts[1]} time{'' if restarts[1] == '1' else 's'}"
+    restarts, alone = _restarts(script), watch.detection.one_line()
+    for pattern in alone.patterns if restarts and alone is not None else ():
+        if any(found_in(pattern, line) for line in _WORKERS_LINES):
+            times = f"{restarts} time{'' if restarts == '1' else 's'}"
             message = (
                 f"torchrun starts its workers anew up to {times} (--max-restarts), and this is printed"
                 " before: the rule ends the attempt first"
             )
             hint = "leave --max-restarts out, or watch for ChildFailedError, torchrun's last word"
             yield Unfit("ESL089", message, hint, watch.span, pattern.text)
+
+
+def _restarts(script: JobScript) -> str:
+    """Return how often torchrun restarts its workers; "" where it does not, or for an unknown number."""
+    told = _TORCHRUN.search(script.text)
+    if told is None or told[1]:
+        return told[1] if told else ""
+    number = re.search(rf"(?m)^[^#\n]*\b{told[2]}=(?:\$\{{{told[2]}:-)?[\"']?([1-9]\d*)", script.text)
+    return number[1] if number else ""
 
 
 def of_another_step(script: JobScript, watch: Watch) -> Iterator[Unfit]:
