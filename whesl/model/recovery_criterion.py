@@ -60,7 +60,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
-    steps: Counters = ()
+    steps: tuple[tuple[str, int | float], ...] = ()
     checkpoint: int = 0
 
 
