@@ -109,10 +109,6 @@ class CoordinatorsScheduler:
         """See the port."""
         raise AssertionError(f"a coordinator looks for no token: {token}")
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        """See the port."""
-        raise AssertionError(f"a coordinator writes on no job: {job_id}: {comment}")
-
     def unmark_node(self, node: str) -> bool:
         """See the port."""
         raise AssertionError(f"a coordinator returns no node to service: {node}")

@@ -207,15 +207,6 @@ class SchedulerContract:
         assert record.token == request.token
         wait_until(lambda: Path(request.output).read_text().count("output\n") == 2, "both runs' output")
 
-    def test_a_comment_leaves_the_token(self, scheduler: Scheduler, job: Callable[..., JobRequest]) -> None:
-        request = job("sleep 300")
-        job_id = scheduler.submit(request)
-        for text in ("lost n02; went on with n04", "two\nlines | and 'quotes'", ""):
-            scheduler.annotate(job_id, text)
-            found = scheduler.find(request.token)
-            assert found is not None
-            assert (found.id, found.token) == (job_id, request.token)
-
     def test_a_dependent_runs_after_its_parent(
         self, scheduler: Scheduler, job: Callable[..., JobRequest], shared: Path
     ) -> None:
@@ -309,7 +300,6 @@ class SchedulerContract:
             unreachable.nodes,
             lambda: unreachable.cancel("1"),
             lambda: unreachable.requeue("1"),
-            lambda: unreachable.annotate("1", "text"),
             lambda: unreachable.mark_node("n01", "reason"),
         ):
             with pytest.raises(CouldNotObserveError):

@@ -225,11 +225,6 @@ class DeskScheduler:
             changed = {"state": JobState.PENDING, "nodes": (), "batch_host": "", "started": 0.0, "ended": 0.0}
             _change(job, restarts=job.record.restarts + 1, exit_code=None, **changed)
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment beside the job's file."""
-        with self._jobs():
-            (self.root / f"{job_id}.comment").write_text(comment)
-
     def mark_node(self, node: str, reason: str) -> bool:
         """Take a node out of service."""
         with self._jobs():

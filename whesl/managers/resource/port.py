@@ -133,14 +133,6 @@ class Scheduler(Protocol):
         Raises RefusedError where the job's user or the site forbids that the job runs again.
         """
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment on the job's record, without touching the token.
-
-        Args:
-            job_id: the id from ``submit``.
-            comment: any text, also of several lines; "" removes an earlier comment.
-        """
-
     def mark_node(self, node: str, reason: str) -> bool:
         """Take a node out of service (drain); the node's jobs go on. False when this user lacks the right.
 

@@ -348,12 +348,11 @@ def test_a_loss_without_accounting_may_freeze_the_job(slurm_bed: Maker, tmp_path
     scheduler = SlurmScheduler(bed.environment, settle=2)
     assert scheduler.jobs([job])[job].state is JobState.RUNNING
     assert not scheduler.jobs([job])[job].batch_host_lost
+    changed = bed.run("scontrol", "update", f"JobId={job}", "Comment=lost")
     if changeable:
-        scheduler.annotate(job, "lost n03")
-        assert bed.job(job, "%k") == "lost n03"
+        assert bed.job(job, "%k") == "lost"
     else:
-        with pytest.raises(TransientError, match="DB index"):
-            scheduler.annotate(job, "lost n03")
+        assert "DB index" in changed.stderr
     with pytest.raises(RefusedError, match="may not run again"):
         scheduler.requeue(job)
 
@@ -475,8 +474,8 @@ def test_with_accounting(slurm_bed: Maker, tmp_path: Path) -> None:
     assert bed.job(running, "%N") == "n[01-02]"
     assert not list(Path.cwd().glob("slurm_job_*_resize.sh"))
     assert allocation.node_states()["n03"] is NodeState.DOWN
-    scheduler.annotate(running, "lost n03")
-    assert bed.job(running, "%k") == "whesl:resized lost n03"
+    bed.run("scontrol", "update", f"JobId={running}", "Comment=whesl:resized lost")
+    assert bed.job(running, "%k") == "whesl:resized lost"
     bed.start_node("n03")
     scheduler.requeue(running)
     wait_until(lambda: (tmp_path / "environment").exists(), "the job runs again", 90)

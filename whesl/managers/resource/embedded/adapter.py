@@ -156,22 +156,6 @@ class LocalScheduler:
             with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
                 self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment on the job's record, after the mark that carries its submission token.
-
-        Args:
-            job_id: the job's id.
-            comment: any text; behind a token, its line breaks become spaces.
-
-        Raises RefusedError for an unknown job.
-        """
-        found = self._ask(protocol.ListJobs(jobs=(job_id,)), protocol.Jobs).jobs
-        if not found:
-            raise RefusedError(f"there is no job {job_id}")
-        token = found[0].spec.token
-        text = comment_for(token, " ".join(comment.split())) if token else comment
-        self._ask(protocol.UpdateJob(job=job_id, comment=text), protocol.Done)
-
     def mark_node(self, node: str, reason: str) -> bool:
         """Drain a node. Return True: every user of the cluster has the right to.
 

@@ -382,10 +382,6 @@ class ApiEnd(FarEnd):
         else:
             flux.job.cancel(self.waiting, flux.job.JobID(job))
 
-    def _op_memo(self, _: int, job: str, memo: Any) -> Any:
-        """Write a memo on a job (flux-job(1))."""
-        self._ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
-
     # Jobs -------------------------------------------------------------------------------------------
 
     def _op_submit(self, _: int, **job: Any) -> Any:

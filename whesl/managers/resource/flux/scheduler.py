@@ -185,16 +185,6 @@ class FluxScheduler:
             hint="submit it again; the workflow manager may do so by itself",
         )
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment as the job's memo ``whesl`` (flux-job(1)); an empty comment removes the memo.
-
-        Args:
-            job_id: as ``submit`` returned it.
-            comment: any text; line breaks become spaces.
-        """
-        text = " ".join(comment.split())
-        self._bridge.call("memo", job=job_id, memo={"whesl": text or None})
-
     # Nodes --------------------------------------------------------------------------------------------
 
     def nodes(self) -> list[NodeRecord]:

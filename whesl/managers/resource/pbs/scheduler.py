@@ -34,7 +34,6 @@ from whesl.model.states import JobState, NodeState
 _ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[\w.-]+)?")
 # The most jobs in one qstat query.
 _MANY = 500
-_NOTHING = '""'
 # Seconds to wait for the end of a job's start before its deletion, and seconds between two looks.
 _STARTS, _POLL = 20.0, 0.5
 
@@ -222,12 +221,6 @@ class PbsScheduler(AllowsRequeue, ChoosesCluster, CountsFree, TriesRequests, Sch
     def allow_requeue(self, job_id: str) -> None:
         """Allow requeues of a job again, which ``PbsAllocation.forbid_requeue`` has forbidden."""
         self._commands.run("qalter", "-r", "y", job_id)
-
-    def annotate(self, job_id: str, comment: str) -> None:
-        # Operators and managers may write a comment, and PBS may overwrite it.
-        # qalter reads a comma as the begin of the next attribute, and quotes as a value's ends (qalter(1B)).
-        text = " ".join(comment.split()).translate({ord(","): ";", ord('"'): "'"})
-        self._commands.run("qalter", "-W", f"comment={text or _NOTHING}", job_id)
 
     # Nodes --------------------------------------------------------------------------------------------
 

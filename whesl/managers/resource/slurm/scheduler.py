@@ -359,17 +359,6 @@ class SlurmScheduler(
         self._update_job(job_id, f"StartTime=now+{_REVOKED}")
         return True
 
-    def annotate(self, job_id: str, comment: str) -> None:
-        # The comment stands behind the job's token; white space becomes single spaces.
-        record = self.jobs([job_id]).get(job_id)
-        if record is None:
-            raise NoSuchJobError(f"Slurm does not know job {job_id}")
-        text = " ".join(comment.split())
-        self._update_job(
-            job_id,
-            f"Comment={slurm_command_output.comment_for(record.token, text) if record.token else text}",
-        )
-
     def mark_node(self, node: str, reason: str) -> bool:
         # With ReturnToService=2, a living node would undo ``down`` at once, so it is drained.
         return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
