@@ -21,7 +21,7 @@ def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest
     said: list[str] = []
     # A home that fails or stalls makes each step wait: the test below has that, in make test-all.
     kinds = tuple(kind for kind in KINDS if kind not in OF_HOMES)
-    options = chaos.Options(seed=7, minutes=0.25, nodes=6, tasks=6, cycles=20, grace=240, kinds=kinds)
+    options = chaos.Options(seed=7, minutes=0.4, nodes=6, tasks=6, cycles=20, grace=240, kinds=kinds)
     outcome = chaos.play(options, said.append)
     show(outcome)
     assert not outcome.verdict.wrong, "\n".join((capsys.readouterr().out, *said))
