@@ -22,12 +22,12 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from whesl.managers.resource.command_call import send
 from whesl.managers.resource.slurm.job_variables_of_nodes_in_use import nodes_of
 from whesl.runtime.node_agent.fencing.attempt_processes import (
     TOKEN_VARIABLE,
     Process,
     of_attempt,
-    send,
     until_ended,
 )
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Callable
 
+from whesl.managers.resource import command_call
+
 AGAIN = 0.5  # seconds before a restart
-_PDEATHSIG = 1  # prctl(2)
 
 
 def kept_alive(serve: Callable[[], None]) -> int:
     """Run a function in a child process, again when a signal kills the child; return its exit status.
 
-    and the child ends with this process.
     A node without an agent would prevent all checkpoints of its job. SIGTERM and SIGINT are passed to the
     child, and the child ends with this process.
-    and the child ends with this process.
 
     Args:
         serve: the function, which handles SIGTERM and SIGINT itself.
@@ -37,10 +35,10 @@ def kept_alive(serve: Callable[[], None]) -> int:
         signal.signal(number, stop)
     while True:
         signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-        parent = os.getpid()
+        end_with_parent = command_call.ends_with_this_process()
         child = os.fork()
         if child == 0:
-            _die_with(parent)
+            end_with_parent()
             for number in ends:
                 signal.signal(number, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
@@ -51,10 +49,3 @@ def kept_alive(serve: Callable[[], None]) -> int:
         if stopped or not os.WIFSIGNALED(status):
             return os.waitstatus_to_exitcode(status)
         time.sleep(AGAIN)
-
-
-def _die_with(parent: int) -> None:
-    """Let this process end when its parent is killed."""
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)

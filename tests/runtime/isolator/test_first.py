@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
 from tests.waiting import until
+from whesl.managers.resource import command_call
 from whesl.managers.resource.single_host import HostAllocation
 from whesl.model.workflow import Task
 from whesl.runtime.isolator.core import state_machine
@@ -97,7 +98,7 @@ def runners() -> Iterator[list[int]]:
     started: list[int] = []
     yield started
     for pid in started:
-        attempt_processes.send(pid, signal.SIGKILL)
+        command_call.send(pid, signal.SIGKILL)
         gone(pid)
 
 

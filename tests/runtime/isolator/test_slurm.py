@@ -18,6 +18,7 @@ from tests.conftest import need_slurm
 from tests.equipment.slurmbed import SlurmBed
 from tests.processes import mentioning
 from tests.runtime.isolator.bench import records
+from whesl.managers.resource import command_call
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.states import JobState
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -278,7 +279,7 @@ def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
     ranks = attempt_processes.of_attempt(token, node="n02")
     (keeper,) = {process.parent for process in ranks} - {process.pid for process in ranks}
     for pid in (keeper, *(process.pid for process in ranks)):
-        attempt_processes.send(pid, signal.SIGKILL)  # a rank's sleep may have ended meanwhile
+        command_call.send(pid, signal.SIGKILL)  # a rank's sleep may have ended meanwhile
     with made.out.open("a") as out:
         out.write("called\n")
     made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks of the next attempt")

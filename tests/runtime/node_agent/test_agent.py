@@ -20,6 +20,7 @@ import pytest
 from tests.limits import late
 from tests.processes import lives
 from tests.waiting import until
+from whesl.managers.resource import command_call
 from whesl.managers.resource.port import Allocation, StepRequest
 from whesl.runtime.isolator.nodes import heartbeat_responder
 from whesl.runtime.isolator.nodes.agent_supervisor import Agents
@@ -279,7 +280,7 @@ def test_every_process_that_was_stopped_in_doubt_goes_on_and_no_other(
     """
     ranks = _Ranks()
     monkeypatch.setattr(attempt_processes, "of_attempt", ranks.of_attempt)
-    monkeypatch.setattr(attempt_processes, "send", ranks.send)
+    monkeypatch.setattr(command_call, "send", ranks.send)
     keys = LinkKeys.generate()
     file = LinkFile(
         hosts=("127.0.0.1",), port=1, lease_port=1, keys=keys, claim="1.0", prefix="none.", heartbeat=1.0,

@@ -267,7 +267,7 @@ def _cleared(script: JobScript, name: str) -> str:
 
 
 def _words(command: object) -> list[str]:
-    """Return the words of a rule's command. The rule gives it as one text or as a list."""
+    """Return the words of a command, which a rule gives as one text or as a list."""
     if isinstance(command, str):
         return command.split()
     return [str(each) for each in command] if isinstance(command, list) else []

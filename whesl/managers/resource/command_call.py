@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from whesl.model.errors import CouldNotObserveError
 
 # Turns a command into the command that runs it on another host by ssh.
 Through = Callable[[Sequence[str]], Sequence[str]]
+_PDEATHSIG = 1  # prctl(2)
 _UNREACHED = 255  # ssh's status when the connection failed: ssh(1), "EXIT STATUS"
 
 
@@ -85,6 +87,20 @@ def send_group(pid: int, number: int) -> None:
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
+
+
+def ends_with_this_process() -> Callable[[], None]:
+    """Return a function by which a child process asks for SIGTERM at this process's end, whatever ends it."""
+    import ctypes  # here: it loads slowly, and few commands have such a child
+
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def ask() -> None:
+        prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return ask
 
 
 def call(

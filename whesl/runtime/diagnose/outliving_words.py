@@ -90,7 +90,7 @@ def next_try(own: str, following: Sequence[str]) -> int | None:
     """Return how many lines below a failed try the program speaks of a next one, or goes on without it.
 
     Args:
-        own: the words of the failed try, which may do so, too: 0 then.
+        own: the words of the failed try; the result is 0 where they speak of a next try.
         following: the lines below it.
 
     Returns:

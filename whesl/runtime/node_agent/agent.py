@@ -23,7 +23,7 @@ import zmq
 
 from whesl import take_own_name
 from whesl.files import file_retry
-from whesl.managers.resource import manager_table
+from whesl.managers.resource import command_call, manager_table
 from whesl.model import attempt_rlimit_mark
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.launcher_programs import NO_RANKS
@@ -218,7 +218,7 @@ class Agent:
                 if process.state != "T" and (process.pid, process.started) not in mine
             ]:
                 for process in fresh:
-                    attempt_processes.send(process.pid, signal.SIGSTOP)
+                    command_call.send(process.pid, signal.SIGSTOP)
                 mine |= {(process.pid, process.started) for process in fresh}
                 self._paused += fresh
 
@@ -231,7 +231,7 @@ class Agent:
             for process in self._processes(self._file.prefix):
                 # A process that was sent SIGSTOP a moment ago may not look stopped yet.
                 if (process.pid, process.started) in mine or (not mine and process.state == "T"):
-                    attempt_processes.send(process.pid, signal.SIGCONT)
+                    command_call.send(process.pid, signal.SIGCONT)
             self._paused, self._lease.paused = [], False
 
     def _extend(self, now: float) -> None:

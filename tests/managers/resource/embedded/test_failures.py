@@ -396,7 +396,7 @@ def test_a_stopped_server_blames_no_node(make_bed: MakeBed, tmp_path: Path) -> N
     pid = daemons.server_pid(bed.cluster)
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
-    time.sleep(2.5 * bed.settings.node_timeout)
+    time.sleep(2.5 * bed.settings.node_timeout)  # a stopped server must not take its own silence for a loss
     os.kill(pid, signal.SIGCONT)
     (tmp_path / "go").touch()
     assert bed.ended(job).state.value == "COMPLETED"

@@ -149,7 +149,7 @@ def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
 def _view(
     command: str, arguments: list[str], nodes: Nodes, ranks: Mapping[str, int], *, in_job: bool
 ) -> list[str]:
-    """Return the words of a command that shows the instance's nodes, so that it shows those in use alone."""
+    """Return a command's words, changed so that a command which lists nodes lists the nodes in use."""
     names = compress(nodes.active)
     if command == "getattr" and arguments == ["hostlist"]:
         return ["hostlist", names]

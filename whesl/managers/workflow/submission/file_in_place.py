@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 import msgspec
 
 from whesl.files import file_retry
+from whesl.managers.resource import command_call
 
 # Constants of sched.h and sys/mount.h.
 _CLONE_NEWNS = 0x00020000
@@ -28,7 +28,6 @@ _CLONE_NEWUSER = 0x10000000
 _MS_BIND = 4096
 _MS_REC = 16384
 _MS_PRIVATE = 1 << 18
-_PDEATHSIG = 1  # prctl(2)
 
 
 def descriptor_of(script: str) -> int | None:
@@ -82,13 +81,12 @@ def with_caller(then: Callable[[], object] | None) -> Callable[[], None]:
     Args:
         then: called first by the function.
     """
-    libc = ctypes.CDLL(None)
+    ask = command_call.ends_with_this_process()
 
     def begin() -> None:
         if then is not None:
             then()
-        # A new user namespace would forget it.
-        libc.prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        ask()  # last: a new user namespace would forget it
 
     return begin
 

@@ -20,6 +20,7 @@ from whesl import become
 from whesl.files import file_retry
 from whesl.managers import resource
 from whesl.managers.resource import manager_table, wrapped_script
+from whesl.managers.resource.command_call import captured
 from whesl.managers.resource.granted_spares_and_requeue import ASKED_TASKS, inside
 from whesl.managers.resource.slurm.command import failure
 from whesl.managers.resource.slurm.slurm_command_output import comment_for
@@ -181,7 +182,7 @@ def _give_comment(job: str, comment: str, environment: Mapping[str, str]) -> Non
     """Take the token out of a job's comment: its submission is recorded. The token stays where that fails."""
     command = ("scontrol", "update", f"JobId={job}", f"Comment={comment}")
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(command, env=environment, capture_output=True, timeout=_BRIEF, check=False)
+        captured(command, environment, _BRIEF)
 
 
 def _submit_unwrapped(

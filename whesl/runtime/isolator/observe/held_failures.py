@@ -36,9 +36,8 @@ class HeldFailures:
         self._found: list[Detected] = []
         self._asked: AttemptCause | None = None
         self._hung: list[Detected] = []  # by a line on a collective that timed out
-        self._begins = self._due = (
-            0.0  # when the cause is searched for, and that of ``_hung``, monotonic seconds
-        )
+        self._begins = 0.0  # when the cause is searched for, monotonic seconds
+        self._due = 0.0  # when that of ``_hung`` is searched for, monotonic seconds
         self._look: float | None = None  # time of the next look at the diagnosis, monotonic seconds
         self.cause: Cause | None = None  # the cause of the failure that the last ``judge`` returned
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import msgspec
 
 from whesl.managers.resource import manager_table
+from whesl.managers.resource.command_call import send
 from whesl.managers.resource.slurm import attempt_processes_by_slurmstepd as slurmstepd
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.locking import procfs
@@ -461,14 +462,3 @@ def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
             if not left:
                 return
         time.sleep(_LOOK_FIRST)
-
-
-def send(pid: int, signum: int) -> None:
-    """Send a signal to a process; ignore a process that is gone.
-
-    Args:
-        pid: the process's number.
-        signum: the signal's number.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, signum)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from whesl.managers.resource.command_call import send
 from whesl.model.launcher_programs import LAUNCHERS
-from whesl.runtime.node_agent.fencing.attempt_processes import of_attempt, send
+from whesl.runtime.node_agent.fencing.attempt_processes import of_attempt
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 10.0
